@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* waiter.c - clock, ppoll loop and stop signals. */
+#include "base/waiter.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+struct waiter {
+	struct waiter_ops ops;
+	struct waiter_source sources[WAITER_SOURCES_MAX];
+	size_t n;
+};
+
+static volatile sig_atomic_t stop_flag;
+static bool is_catching;
+static sigset_t mask_before;
+
+static nsec_t to_nsec(const struct timespec *ts)
+{
+	return (nsec_t)ts->tv_sec * NSEC_PER_SEC + ts->tv_nsec;
+}
+
+static nsec_t real_now(void *self)
+{
+	struct timespec ts;
+
+	(void)self;
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return to_nsec(&ts);
+}
+
+static int real_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
+{
+	nsec_t left = until_ns - real_now(self);
+	struct timespec ts;
+	int r;
+
+	if (left < 0)
+		left = 0;
+	ts.tv_sec = (time_t)(left / NSEC_PER_SEC);
+	ts.tv_nsec = (long)(left % NSEC_PER_SEC);
+	r = ppoll(fds, n, until_ns == NSEC_FOREVER ? NULL : &ts, is_catching ? &mask_before : NULL);
+	return r < 0 ? -errno : r;
+}
+
+struct waiter *waiter_new(const struct waiter_ops *ops)
+{
+	static const struct waiter_ops real = {.now = real_now, .poll = real_poll, .self = NULL};
+	struct waiter *w = xcalloc(1, sizeof(*w));
+
+	w->ops = ops ? *ops : real;
+	return w;
+}
+
+void waiter_free(struct waiter *w)
+{
+	util_free(w);
+}
+
+nsec_t waiter_now(const struct waiter *w)
+{
+	return w->ops.now(w->ops.self);
+}
+
+static struct waiter_source *find(struct waiter *w, int fd)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->sources[i].fd == fd)
+			return &w->sources[i];
+	return NULL;
+}
+
+int waiter_add(struct waiter *w, const struct waiter_source *src, struct err *e)
+{
+	if (w->n == WAITER_SOURCES_MAX)
+		return err_set(e, ERR_INTERNAL, ENOSPC, "waiter: more than %d sources",
+			       WAITER_SOURCES_MAX);
+	if (find(w, src->fd))
+		return err_set(e, ERR_INTERNAL, EEXIST, "waiter: fd %d is already a source",
+			       src->fd);
+	w->sources[w->n++] = *src;
+	return 0;
+}
+
+void waiter_set_events(struct waiter *w, int fd, short events)
+{
+	struct waiter_source *src = find(w, fd);
+
+	if (src)
+		src->events = events;
+}
+
+void waiter_remove(struct waiter *w, int fd)
+{
+	struct waiter_source *src = find(w, fd);
+
+	if (!src)
+		return;
+	*src = w->sources[--w->n];
+}
+
+static int stopped(struct err *e)
+{
+	return err_set(e, ERR_STOPPED, EINTR, "stopped by a signal");
+}
+
+/* One poll and the calls that follow from it. */
+static int serve(struct waiter *w, nsec_t until_ns, struct err *e)
+{
+	struct pollfd fds[WAITER_SOURCES_MAX];
+	size_t n = w->n;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		fds[i] = (struct pollfd){.fd = w->sources[i].fd, .events = w->sources[i].events};
+	r = w->ops.poll(w->ops.self, fds, n, until_ns);
+	if (r == -EINTR)
+		return 0;
+	if (r < 0)
+		return err_errno(e, ERR_INTERNAL, -r, "ppoll");
+	for (size_t i = 0; r > 0 && i < n; i++) {
+		struct waiter_source *src;
+
+		if (!fds[i].revents)
+			continue;
+		/* an earlier callback may have removed it */
+		src = find(w, fds[i].fd);
+		if (!src)
+			continue;
+
+		int s = src->ready(src->self, fds[i].revents, e);
+
+		if (s < 0)
+			return s;
+	}
+	return 0;
+}
+
+int waiter_until(struct waiter *w, nsec_t until_ns, bool (*done)(void *arg), void *arg,
+		 struct err *e)
+{
+	for (;;) {
+		bool is_due;
+		int r;
+
+		if (stop_flag)
+			return stopped(e);
+		if (done && done(arg))
+			return 1;
+		is_due = waiter_now(w) >= until_ns;
+
+		r = serve(w, is_due ? 0 : until_ns, e);
+		if (r < 0)
+			return r;
+		if (is_due)
+			return done && done(arg) ? 1 : 0;
+	}
+}
+
+int waiter_sleep(struct waiter *w, nsec_t duration_ns, struct err *e)
+{
+	return waiter_until(w, waiter_now(w) + duration_ns, NULL, NULL, e);
+}
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stop_flag = 1;
+}
+
+void waiter_catch_stop_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_stop};
+	sigset_t block;
+
+	if (is_catching)
+		return;
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGINT);
+	(void)sigaddset(&block, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &block, &mask_before);
+	(void)sigaction(SIGINT, &sa, NULL);
+	(void)sigaction(SIGTERM, &sa, NULL);
+	is_catching = true;
+}
+
+void waiter_restore_signals_in_child(void)
+{
+	if (is_catching)
+		(void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+bool waiter_is_stopped(void)
+{
+	return stop_flag != 0;
+}
+
+void waiter_clear_stop(void)
+{
+	stop_flag = 0;
+}
+
+nsec_t wall_now(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	return to_nsec(&ts);
+}
+
+char *wall_format(nsec_t wall_ns)
+{
+	time_t t = (time_t)(wall_ns / NSEC_PER_SEC);
+	char text[32];
+	struct tm tm;
+
+	(void)gmtime_r(&t, &tm);
+	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return xstrdup(text);
+}
