@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trial.h - what a run is made of: boots, trials, their evidence, measurements and events. The
+ * runner fills it, the store keeps it, reports show it.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "judge/judge.h"
+
+/* In the order in which a missing one is named first. Names: evidence_name(). */
+enum evidence_id {
+	EVIDENCE_BOOTED_BUILD,
+	EVIDENCE_PROBE_RUNNING,
+	EVIDENCE_PROBE_ON_CPU, /* a probe watches the CPU that handled the hub's interrupt */
+	EVIDENCE_CONSOLE_AUDIBLE,
+	EVIDENCE_CONTROL_POSITIVE,
+	EVIDENCE_CACHE_LOADED,
+	EVIDENCE_CUT_APPLIED,
+	EVIDENCE_CUT_SEEN,
+	EVIDENCE_WINDOW_COVERED,
+	EVIDENCE_CONSOLE_INTACT,
+	EVIDENCE_PROBES_AGREE,
+	EVIDENCE_ATTRIBUTABLE,
+	EVIDENCE_CONTROLS_QUIET,
+	EVIDENCE_ENVIRONMENT_SAME,
+	EVIDENCE_REPLUGGED,
+	EVIDENCE_MAX
+};
+
+enum evidence_state { EVIDENCE_NOT_REACHED, EVIDENCE_OK, EVIDENCE_MISSING, EVIDENCE_NOT_NEEDED };
+
+struct evidence {
+	enum evidence_state state;
+	char detail[192]; /* the numbers behind it */
+};
+
+/* "cache-loaded" etc. Never NULL. */
+const char *evidence_name(enum evidence_id id);
+/* "not-reached", "ok", "missing", "not-needed". */
+const char *evidence_state_name(enum evidence_state s);
+/* False if there is no such name. */
+bool evidence_state_parse(const char *name, enum evidence_state *ret);
+bool evidence_parse(const char *name, enum evidence_id *ret);
+/* One sentence: what it means, for docs, reports and `stallrig show`. */
+const char *evidence_meaning(enum evidence_id id);
+/* True if a missing one is the bench's fault and not the kernel's or the scenario's. */
+bool evidence_blames_rig(enum evidence_id id);
+
+#define TRIAL_LIST_MAX 4096 /* most delays, incidents, timeline rows, numbers kept of a trial */
+
+struct trial_delay {
+	int64_t us;
+	int cpu; /* -1 unknown */
+	char probe[16];
+	int64_t due_us;    /* printk clock */
+	int64_t t_host_ns; /* host clock, relative to the boot's first byte */
+	uint64_t offset;   /* of the console line in the boot's recording */
+	bool is_live;
+	bool is_suspect;
+};
+
+struct trial_incident {
+	char cls[32]; /* console_class_name() */
+	char title[160];
+	unsigned count;
+	int64_t t_first_us; /* printk clock, INT64_MIN unknown */
+	int64_t worst_s;    /* INT64_MIN unknown */
+	uint64_t offset;
+};
+
+/* One row of the timeline, in order of time. */
+struct trial_moment {
+	int64_t t_ns;  /* host clock, relative to the cut command (negative = before) */
+	char what[32]; /* "cut-asked", "cut-applied", "cut-seen", "delay", … */
+	char detail[160];
+};
+
+/* A named number; the unit ends the name ("cached_kib", "control_error_us"). */
+struct trial_number {
+	char name[48];
+	int64_t value;
+};
+
+struct trial {
+	unsigned number; /* 1… in the run */
+	unsigned boot;   /* 1… */
+	unsigned unplug; /* 1… in the boot */
+	int64_t started_wall_ns;
+	bool is_valid;
+	enum evidence_id missing; /* first missing one if !is_valid && !is_crash */
+	bool is_crash;
+	char crash[160]; /* signature */
+	struct evidence evidence[EVIDENCE_MAX];
+	int64_t worst_us; /* worst delay of the probes that count, from the probe's own counters; -1
+			   */
+	int worst_cpu;
+	char worst_probe[16];
+	char worst_func[64];               /* what held the pool, if the probe could tell; "" */
+	uint64_t console_from, console_to; /* offsets into the boot's recording */
+
+	struct trial_delay *delays;
+	size_t n_delays;
+	struct trial_incident *incidents;
+	size_t n_incidents;
+	struct trial_moment *moments;
+	size_t n_moments;
+	struct trial_number *numbers;
+	size_t n_numbers;
+};
+
+/* One boot of the target and its recording. */
+struct trial_boot {
+	unsigned number; /* 1… */
+	char *recording; /* folder: console.raw (every byte), console.timing (script(1) timing) */
+	char *banner;    /* "Linux version …" as seen on the console, "" if none */
+	/* from the agent, as "key=value" words: environment of section 5 of the design */
+	char *environment;
+	uint64_t console_bytes;
+	int64_t boot_ms; /* from power-on to the agent's answer; -1 did not come */
+};
+
+struct run {
+	char *id; /* "20261130-111754-a3f2": wall time of its start and 4 hex digits */
+	char *rig, *rig_class, *arch;
+	char *kernel;       /* name in the kernel store */
+	char *kernel_label; /* for people: "debian 6.12.117-1 amd64 thresh_us=0" */
+	char *kernel_release, *kernel_version, *kernel_config_sha256, *kernel_image_sha256;
+	char *append; /* added kernel command line, "" */
+	char *scenario;
+	char *scenario_sha256;                  /* of the YAML file's bytes */
+	int64_t started_wall_ns, ended_wall_ns; /* ended 0 while it runs */
+	int64_t limit_us;
+	unsigned planned_valid;
+	double tolerated_over, confidence;
+	char *rig_fault;  /* NULL = none; code and text: "rig.qemu-ended: …" */
+	char *untestable; /* NULL = none; "kernel.no-boot: …" */
+	struct trial_boot *boots;
+	size_t n_boots;
+	struct trial **trials; /* owned */
+	size_t n_trials;
+	struct judge_result result; /* of the trials so far */
+};
+
+void trial_free(struct trial *t);
+void run_free(struct run *r);
+DEFINE_AUTO(run, struct run *, run_free)
+#define auto_run AUTO(run)
+
+/* worst_us and worst_cpu are -1, all else 0. Caller frees. */
+struct trial *trial_new(void);
+/* Each appends a zeroed row and returns it; NULL beyond TRIAL_LIST_MAX (a number "rows_dropped"
+   then counts what was lost). Rows move when more are added: do not keep the pointer. The lists
+   grow by these functions only. */
+struct trial_delay *trial_add_delay(struct trial *t);
+struct trial_incident *trial_add_incident(struct trial *t);
+/* Puts the moment where its time belongs, after those of the same time. */
+void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const char *fmt, ...)
+	printf_like(4, 5);
+/* A name that is there already gets the new value. */
+void trial_add_number(struct trial *t, const char *name, int64_t value);
+/* False if there is no such number. */
+bool trial_number(const struct trial *t, const char *name, int64_t *ret);
+
+/* Judges what the run holds and fills run->result. The one way from a run to its verdict. */
+void run_judge(struct run *r);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* model.c - the data of a run: evidence, the rows of a trial, and the way to the verdict. */
+#include "trial/trial.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	bool is_rig_to_blame;
+	const char *meaning;
+} evidence_table[EVIDENCE_MAX] = {
+	[EVIDENCE_BOOTED_BUILD] =
+		{"booted-build", true,
+		 "The kernel that answered is the build that was asked for, by its banner."},
+	[EVIDENCE_PROBE_RUNNING] = {"probe-running", false,
+				    "The probe's heartbeat advanced before the cut."},
+	[EVIDENCE_PROBE_ON_CPU] =
+		{"probe-on-cpu", false,
+		 "A probe watches the CPU that handled the USB host controller's interrupt."},
+	[EVIDENCE_CONSOLE_AUDIBLE] =
+		{"console-audible", true,
+		 "An injected marker of the probe's log level came out of the console."},
+	[EVIDENCE_CONTROL_POSITIVE] =
+		{"control-positive", false,
+		 "An injected stall of known length was seen by probe, console and parser."},
+	[EVIDENCE_CACHE_LOADED] =
+		{"cache-loaded", false,
+		 "Enough of the stick was in the page cache just before the cut."},
+	[EVIDENCE_CUT_APPLIED] = {"cut-applied", true,
+				  "The switch's own measurement says that the stick was cut."},
+	[EVIDENCE_CUT_SEEN] =
+		{"cut-seen", true,
+		 "The kernel reported the disconnect of that very port within its deadline."},
+	[EVIDENCE_WINDOW_COVERED] =
+		{"window-covered", false,
+		 "The console was listened to for the whole window and the probe lived to its end."},
+	[EVIDENCE_CONSOLE_INTACT] =
+		{"console-intact", false,
+		 "No message was dropped, garbled or overrun on the way from printk to the parser."},
+	[EVIDENCE_PROBES_AGREE] = {"probes-agree", false,
+				   "The delays on the console match the probe's own counters."},
+	[EVIDENCE_ATTRIBUTABLE] =
+		{"attributable", false,
+		 "Each delay was due between the cut and one probe period after it."},
+	[EVIDENCE_CONTROLS_QUIET] =
+		{"controls-quiet", false,
+		 "The pools and CPUs that must not stall stayed below their bound."},
+	[EVIDENCE_ENVIRONMENT_SAME] =
+		{"environment-same", true,
+		 "Kernel settings, interrupt CPU, link speed and stick are as at the start."},
+	[EVIDENCE_REPLUGGED] = {"replugged", true,
+				"The stick enumerated again on its port before the next trial."},
+};
+
+static const char *const state_names[] = {
+	[EVIDENCE_NOT_REACHED] = "not-reached",
+	[EVIDENCE_OK] = "ok",
+	[EVIDENCE_MISSING] = "missing",
+	[EVIDENCE_NOT_NEEDED] = "not-needed",
+};
+
+const char *evidence_name(enum evidence_id id)
+{
+	if ((unsigned)id >= EVIDENCE_MAX)
+		return "unknown";
+	return evidence_table[id].name;
+}
+
+const char *evidence_state_name(enum evidence_state s)
+{
+	if ((unsigned)s >= ARRAY_SIZE(state_names))
+		return "unknown";
+	return state_names[s];
+}
+
+bool evidence_state_parse(const char *name, enum evidence_state *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_names); i++)
+		if (strcmp(name, state_names[i]) == 0) {
+			*ret = (enum evidence_state)i;
+			return true;
+		}
+	return false;
+}
+
+bool evidence_parse(const char *name, enum evidence_id *ret)
+{
+	for (size_t i = 0; i < EVIDENCE_MAX; i++)
+		if (strcmp(name, evidence_table[i].name) == 0) {
+			*ret = (enum evidence_id)i;
+			return true;
+		}
+	return false;
+}
+
+const char *evidence_meaning(enum evidence_id id)
+{
+	if ((unsigned)id >= EVIDENCE_MAX)
+		return "unknown";
+	return evidence_table[id].meaning;
+}
+
+bool evidence_blames_rig(enum evidence_id id)
+{
+	return (unsigned)id < EVIDENCE_MAX && evidence_table[id].is_rig_to_blame;
+}
+
+struct trial *trial_new(void)
+{
+	struct trial *t = xcalloc(1, sizeof(*t));
+
+	t->worst_us = -1;
+	t->worst_cpu = -1;
+	return t;
+}
+
+void trial_free(struct trial *t)
+{
+	if (!t)
+		return;
+	util_free(t->delays);
+	util_free(t->incidents);
+	util_free(t->moments);
+	util_free(t->numbers);
+	util_free(t);
+}
+
+void run_free(struct run *r)
+{
+	if (!r)
+		return;
+	util_free(r->id);
+	util_free(r->rig);
+	util_free(r->rig_class);
+	util_free(r->arch);
+	util_free(r->kernel);
+	util_free(r->kernel_label);
+	util_free(r->kernel_release);
+	util_free(r->kernel_version);
+	util_free(r->kernel_config_sha256);
+	util_free(r->kernel_image_sha256);
+	util_free(r->append);
+	util_free(r->scenario);
+	util_free(r->scenario_sha256);
+	util_free(r->rig_fault);
+	util_free(r->untestable);
+	for (size_t i = 0; i < r->n_boots; i++) {
+		util_free(r->boots[i].recording);
+		util_free(r->boots[i].banner);
+		util_free(r->boots[i].environment);
+	}
+	util_free(r->boots);
+	for (size_t i = 0; i < r->n_trials; i++)
+		trial_free(r->trials[i]);
+	util_free(r->trials);
+	util_free(r);
+}
+
+#define ROWS_DROPPED "rows_dropped"
+
+/* Makes room for one row after the n that are there; the room doubles at 1, 2, 4, 8, … rows. */
+static void *grow(void *rows, size_t n, size_t row_bytes)
+{
+	bool is_full = (n & (n - 1)) == 0;
+
+	return is_full ? xrealloc(rows, n ? 2 * n : 1, row_bytes) : rows;
+}
+
+static struct trial_number *find_number(const struct trial *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_numbers; i++)
+		if (strcmp(t->numbers[i].name, name) == 0)
+			return &t->numbers[i];
+	return NULL;
+}
+
+static void append_number(struct trial *t, const char *name, int64_t value)
+{
+	struct trial_number *n;
+
+	t->numbers = grow(t->numbers, t->n_numbers, sizeof(*t->numbers));
+	n = &t->numbers[t->n_numbers++];
+	(void)snprintf(n->name, sizeof(n->name), "%s", name);
+	n->value = value;
+}
+
+static void count_dropped_row(struct trial *t)
+{
+	struct trial_number *n = find_number(t, ROWS_DROPPED);
+
+	if (n)
+		n->value++;
+	else
+		append_number(t, ROWS_DROPPED, 1);
+}
+
+struct trial_delay *trial_add_delay(struct trial *t)
+{
+	struct trial_delay *d;
+
+	if (t->n_delays >= TRIAL_LIST_MAX) {
+		count_dropped_row(t);
+		return NULL;
+	}
+	t->delays = grow(t->delays, t->n_delays, sizeof(*t->delays));
+	d = &t->delays[t->n_delays++];
+	memset(d, 0, sizeof(*d));
+	return d;
+}
+
+struct trial_incident *trial_add_incident(struct trial *t)
+{
+	struct trial_incident *i;
+
+	if (t->n_incidents >= TRIAL_LIST_MAX) {
+		count_dropped_row(t);
+		return NULL;
+	}
+	t->incidents = grow(t->incidents, t->n_incidents, sizeof(*t->incidents));
+	i = &t->incidents[t->n_incidents++];
+	memset(i, 0, sizeof(*i));
+	return i;
+}
+
+void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const char *fmt, ...)
+{
+	struct trial_moment m = {.t_ns = t_ns};
+	size_t at = t->n_moments;
+	va_list ap;
+
+	if (t->n_moments >= TRIAL_LIST_MAX) {
+		count_dropped_row(t);
+		return;
+	}
+
+	(void)snprintf(m.what, sizeof(m.what), "%s", what);
+	va_start(ap, fmt);
+	(void)vsnprintf(m.detail, sizeof(m.detail), fmt, ap);
+	va_end(ap);
+
+	t->moments = grow(t->moments, t->n_moments, sizeof(*t->moments));
+	while (at > 0 && t->moments[at - 1].t_ns > t_ns)
+		at--;
+	memmove(&t->moments[at + 1], &t->moments[at], (t->n_moments - at) * sizeof(m));
+	t->moments[at] = m;
+	t->n_moments++;
+}
+
+void trial_add_number(struct trial *t, const char *name, int64_t value)
+{
+	char cut[sizeof(t->numbers->name)];
+	struct trial_number *n;
+
+	(void)snprintf(cut, sizeof(cut), "%s", name);
+	n = find_number(t, cut);
+	if (n)
+		n->value = value;
+	else if (t->n_numbers < TRIAL_LIST_MAX - 1 || strcmp(cut, ROWS_DROPPED) == 0)
+		append_number(t, cut, value);
+	else
+		count_dropped_row(t); /* the last place is kept for this count */
+}
+
+bool trial_number(const struct trial *t, const char *name, int64_t *ret)
+{
+	const struct trial_number *n = find_number(t, name);
+
+	if (n)
+		*ret = n->value;
+	return n != NULL;
+}
+
+void run_judge(struct run *r)
+{
+	auto_free struct judge_trial *trials = xcalloc(r->n_trials, sizeof(*trials));
+	struct judge_input in = {
+		.trials = trials,
+		.n = r->n_trials,
+		.planned_valid = r->planned_valid,
+		.limit_us = r->limit_us,
+		.tolerated_over = r->tolerated_over,
+		.confidence = r->confidence,
+		.rig_fault = r->rig_fault,
+		.untestable = r->untestable,
+	};
+
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const struct trial *t = r->trials[i];
+		struct judge_trial *j = &trials[i];
+
+		j->boot = t->boot;
+		j->worst_us = t->worst_us;
+		if (t->is_crash) {
+			j->crash = t->crash;
+		} else if (t->is_valid) {
+			j->is_valid = true;
+		} else {
+			j->missing = evidence_name(t->missing);
+			j->is_rig_to_blame = evidence_blames_rig(t->missing);
+		}
+	}
+	judge_run(&in, &r->result);
+}
