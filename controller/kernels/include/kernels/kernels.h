@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kernels.h - the kernel store: kernel builds with their identity, fetched, added or built; the
+ * probe modules for each; and the initramfs that boots them on a virtual rig.
+ *
+ * A build is a folder <store>/<name>/ that appears complete (rename) or not at all:
+ *   kernel.json   identity, see struct kernel_build
+ *   image         bzImage (x86_64) or Image (arm64, uncompressed)
+ *   config        the kernel's .config
+ *   System.map    optional
+ *   modules/      what lies in lib/modules/<release>/, with its depmod indexes; .ko files as they
+ *                 came (.ko, .ko.xz, .ko.zst, .ko.gz), unpacked when an initramfs takes them
+ *   headers/      what is needed to build modules (optional): a link into devel/, where packages of
+ *                 headers were unpacked, or to the build tree of a user's own kernel
+ *   probe/        latency-mon.ko, wq-stall.ko, built for it (see kernel_probe_ensure)
+ */
+#pragma once
+
+#include "base/waiter.h"
+
+struct kernel_build {
+	char *name;            /* folder name in the store, e.g. "debian-6.1.0-57-amd64" */
+	char *dir;             /* absolute path of the folder */
+	char *arch;            /* "x86_64" or "arm64" */
+	char *release;         /* uname -r */
+	char *version;         /* uname -v, e.g. "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (…)" */
+	char *origin;          /* "debian:6.1", "add", "build" */
+	char *package_version; /* "6.1.192-3", "" if not from a package */
+	char *commit;          /* "" unknown */
+	char config_sha256[65];
+	char image_sha256[65];
+	int hz;        /* CONFIG_HZ */
+	char *preempt; /* "none", "voluntary", "lazy", "full", "rt": what it boots with by default
+			*/
+	/*
+	 * Built-in start value of workqueue.cpu_intensive_thresh_us, µs: -1 = the kernel has no
+	 * such parameter. At boot the kernel raises it on machines with a slow delay loop (arm64),
+	 * so the value in force has to be read on the target.
+	 */
+	int64_t cpu_intensive_thresh_us;
+	int64_t added_wall_ns;
+};
+
+struct kernel_list {
+	struct kernel_build **builds; /* owned, newest release first */
+	size_t n;
+};
+
+void kernel_build_free(struct kernel_build *k);
+DEFINE_AUTO(kernel_build, struct kernel_build *, kernel_build_free)
+#define auto_kernel_build AUTO(kernel_build)
+void kernel_list_release(struct kernel_list *l);
+
+/* Progress for a person: one short line, without line end. */
+typedef void (*kernels_progress_fn)(void *self, const char *text);
+
+struct kernels_ctx {
+	const char *store; /* folder; NULL = path_cache("kernels") */
+	struct waiter *w;
+	kernels_progress_fn progress; /* may be NULL */
+	void *self;
+};
+
+/* "x86_64" or "arm64" for the machine this runs on (x86_64 for any other). */
+const char *kernels_host_arch(void);
+
+/*
+ * Newest Debian kernel of a series, e.g. spec "debian:6.1", "debian:6.12" or an exact release
+ * "debian:6.1.0-57-amd64"; arch NULL = the host's. Uses apt-get with private state, so that a
+ * foreign arch works and the machine's own apt is not touched. An existing complete build of the
+ * same package version is returned at once. Blocks for minutes; safe to run twice at once.
+ */
+int kernel_fetch(const struct kernels_ctx *ctx, const char *spec, const char *arch,
+		 struct kernel_build **ret, struct err *e) must_check;
+
+struct kernel_add_cfg {
+	const char *name;         /* NULL = from the release */
+	const char *const *paths; /* .deb files; or one folder or an image (+ modules folder) */
+	size_t n_paths;
+	const char *modules_dir; /* NULL = looked for */
+	const char *headers_dir; /* NULL = looked for (modules/build) */
+	const char *config;      /* NULL = looked for beside the image, or IKCONFIG */
+};
+/*
+ * Copies a user's own kernel into the store; the headers stay where they are and are linked to.
+ * ERR_USAGE names what is missing, ambiguous or taken, ERR_CONFIG a broken .deb. A kernel that
+ * lacks what a rig needs is accepted here and refused by target_image_ensure().
+ */
+int kernel_add(const struct kernels_ctx *ctx, const struct kernel_add_cfg *cfg,
+	       struct kernel_build **ret, struct err *e) must_check;
+
+/*
+ * Finds a build: its name, "debian:6.1" (newest of that series in the store), or a path to a build
+ * folder. arch NULL = any for names, the host's for a series. ERR_USAGE/-ENOENT names what there
+ * is.
+ */
+int kernel_find(const struct kernels_ctx *ctx, const char *spec, const char *arch,
+		struct kernel_build **ret, struct err *e) must_check;
+int kernel_list(const struct kernels_ctx *ctx, struct kernel_list *ret, struct err *e) must_check;
+int kernel_remove(const struct kernels_ctx *ctx, const char *name, struct err *e) must_check;
+
+/*
+ * Builds latency-mon.ko and wq-stall.ko for this build from path_data("module") unless the ones
+ * there were built from the same sources. ERR_KERNEL if they do not build (with the compiler's
+ * first error), ERR_RIG if a tool is missing (it is named).
+ */
+int kernel_probe_ensure(const struct kernels_ctx *ctx, const struct kernel_build *k,
+			struct err *e) must_check;
+
+/*
+ * The initramfs for the virtual rig: busybox-static, the agent of the build's arch, the modules
+ * named (and what they depend on), the probe modules under /probe if they were built. A module may
+ * be followed by parameters: "usb-storage delay_use=0". Cached by content in path_cache("images"),
+ * which keeps the 20 used last. *ret_path: caller frees. ERR_KERNEL names a module that the kernel
+ * does not have (neither as file nor built in); ERR_RIG a tool that is missing, or an agent or
+ * busybox that is not a static program for the arch. busybox of a foreign arch is fetched once.
+ */
+struct target_image_cfg {
+	const struct kernel_build *kernel;
+	const char *const *modules; /* in load order, e.g. "xhci-pci"; NULL-terminated */
+	const char *agent;          /* static binary; NULL = the one built beside this program */
+	/* what the agent talks over: "virtio:NAME" for the port of that name, else its -l argument
+	 */
+	const char *link;
+};
+int target_image_ensure(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
+			char **ret_path, struct err *e) must_check;
