@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boot_qemu.c - a target in QEMU.
+ *
+ * QMP, console and agent link are socket pairs that QEMU inherits: nothing lies in the file system,
+ * nobody else can connect, and an end of QEMU is an end of file here. The kernel kills QEMU with
+ * this process (dies_with_parent), however that one ends.
+ */
+#include "base/child.h"
+#include "base/fdio.h"
+#include "base/log.h"
+#include "boot.h"
+#include "qmp.h"
+#include "switch_qmp.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define START_NS   (30 * NSEC_PER_SEC)
+#define QUIT_NS    (5 * NSEC_PER_SEC)
+#define LOG_MAX    (1u << 20) /* bytes of qemu.log that are looked at */
+#define WORDS_MAX  400        /* … and quoted in an error */
+#define STICK_NODE "stick"
+/* ports of the emulated xHCI controller, on its USB 2 and on its SuperSpeed side each */
+#define XHCI_PORTS "15"
+#define AGENT_PORT "org.stallrig.agent"
+
+enum { FD_QMP, FD_CONSOLE, FD_LINK, FD_MAX };
+
+struct qemu {
+	struct waiter *w;
+	struct child *child;
+	struct qmp *qmp;
+	int fds[FD_MAX];
+	char *log_path;
+	char *stick_id, *stick_serial;
+	unsigned stick_port;
+	bool has_ended;
+	int status;
+};
+
+struct qemu_arch {
+	const char *arch; /* as in rig.yaml */
+	const char *program;
+	const char *package;
+};
+
+static const struct qemu_arch archs[] = {
+	{"x86_64", "qemu-system-x86_64", "qemu-system-x86"},
+	{"arm64", "qemu-system-aarch64", "qemu-system-arm"},
+};
+
+static const struct qemu_arch *find_arch(const char *arch)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(archs); i++)
+		if (strcmp(archs[i].arch, arch) == 0)
+			return &archs[i];
+	return NULL;
+}
+
+/* --- command line ------------------------------------------------------------------------- */
+
+struct args {
+	char **v; /* NULL-terminated, owned */
+	size_t n;
+};
+
+static void add(struct args *a, char *word)
+{
+	a->v = xrealloc(a->v, a->n + 2, sizeof(*a->v));
+	a->v[a->n++] = word;
+	a->v[a->n] = NULL;
+}
+
+static void add_pair(struct args *a, const char *option, char *value)
+{
+	add(a, xstrdup(option));
+	add(a, value);
+}
+
+static void args_release(struct args *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		free(a->v[i]);
+	free(a->v);
+}
+
+/* JSON, because a path may hold commas. -drive would vanish with the first unplug. */
+static char *blockdev(const char *path)
+{
+	json_t *node = json_pack("{s:s, s:s, s:b, s:{s:s, s:s, s:b}}", "driver", "raw", "node-name",
+				 STICK_NODE, "read-only", 1, "file", "driver", "file", "filename",
+				 path, "read-only", 1);
+	char *text = json_dumps(node, JSON_COMPACT);
+
+	json_decref(node);
+	return text ? text : xstrdup("{}");
+}
+
+static void add_machine(struct args *a, const struct boot_cfg *cfg)
+{
+	const struct rig_cfg *rig = cfg->rig;
+
+	add(a, xstrdup("-nodefaults"));
+	add(a, xstrdup("-no-user-config"));
+	add(a, xstrdup("-no-reboot"));
+	add(a, xstrdup("-S"));
+	add_pair(a, "-display", xstrdup("none"));
+	add_pair(a, "-name", xasprintf("stallrig-%s", rig->name));
+	add_pair(a, "-accel", xstrdup("tcg,thread=multi"));
+	add_pair(a, "-M", xstrdup(rig->boot.machine));
+	add_pair(a, "-cpu", xstrdup(rig->boot.cpu));
+	add_pair(a, "-smp", xasprintf("%u", rig->boot.cpus));
+	add_pair(a, "-m", xasprintf("%uM", rig->boot.memory_mib));
+	add_pair(a, "-kernel", xstrdup(cfg->kernel));
+	add_pair(a, "-initrd", xstrdup(cfg->initrd));
+	add_pair(a, "-append", xstrdup(cfg->command_line));
+}
+
+static void add_devices(struct args *a, const struct boot_cfg *cfg, const int *fds)
+{
+	add_pair(a, "-chardev", xasprintf("socket,id=qmp,fd=%d", fds[FD_QMP]));
+	add_pair(a, "-mon", xstrdup("chardev=qmp,mode=control"));
+	add_pair(a, "-chardev", xasprintf("socket,id=console,fd=%d", fds[FD_CONSOLE]));
+	add_pair(a, "-serial", xstrdup("chardev:console"));
+	add_pair(a, "-chardev", xasprintf("socket,id=agent,fd=%d", fds[FD_LINK]));
+	add_pair(a, "-device", xstrdup("virtio-serial-pci,id=vser"));
+	add_pair(a, "-device", xstrdup("virtserialport,bus=vser.0,chardev=agent,name=" AGENT_PORT));
+	add_pair(a, "-device", xstrdup("qemu-xhci,id=xhci,p2=" XHCI_PORTS ",p3=" XHCI_PORTS));
+	add_pair(a, "-blockdev", blockdev(cfg->stick));
+}
+
+/* --- start -------------------------------------------------------------------------------- */
+
+static int open_log(const char *path, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return err_errno(e, ERR_INTERNAL, errno, "%s", path);
+	return fd;
+}
+
+/* ours: non-blocking, closed on exec; theirs: blocking, inherited. */
+static int make_pair(int *ret_ours, int *ret_theirs, struct err *e)
+{
+	int p[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
+		return err_errno(e, ERR_INTERNAL, errno, "socketpair");
+	(void)fcntl(p[0], F_SETFL, O_NONBLOCK);
+	(void)fcntl(p[1], F_SETFD, 0);
+	*ret_ours = p[0];
+	*ret_theirs = p[1];
+	return 0;
+}
+
+static int on_child_end(void *self, short revents, struct err *e)
+{
+	struct qemu *q = self;
+
+	(void)revents;
+	(void)e;
+	/* a pidfd stays readable for ever: one report is enough */
+	waiter_remove(q->w, child_pidfd(q->child));
+	return 0;
+}
+
+static int start_child(struct qemu *q, const struct boot_cfg *cfg, const struct qemu_arch *arch,
+		       const int *theirs, struct err *e)
+{
+	struct waiter_source end = {.events = POLLIN, .ready = on_child_end, .self = q};
+	struct args args = {0};
+	auto_fd int log_fd = -1;
+	int r;
+
+	log_fd = open_log(q->log_path, e);
+	if (log_fd < 0)
+		return log_fd;
+	add(&args, xstrdup(arch->program));
+	add_machine(&args, cfg);
+	add_devices(&args, cfg, theirs);
+	for (size_t i = 0; i < args.n; i++)
+		log_debug(LOG_RIG, "qemu[%zu]: %s", i, args.v[i]);
+	const struct child_cfg child = {
+		.argv = (const char *const *)args.v,
+		.stdin_fd = -1,
+		.stdout_fd = log_fd,
+		.stderr_fd = log_fd,
+		.dies_with_parent = true,
+	};
+
+	r = child_start(&child, &q->child, e);
+	args_release(&args);
+	if (r == -ENOENT)
+		return err_wrap(e, "the Debian package %s is needed", arch->package);
+	if (r < 0)
+		return r;
+	end.fd = child_pidfd(q->child);
+	return waiter_add(q->w, &end, e);
+}
+
+/* The last lines that QEMU wrote to its log, as one; "" if none. Caller frees. */
+static char *last_words(const struct qemu *q)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	const char *start;
+
+	if (file_read(q->log_path, LOG_MAX, &text, NULL) < 0 || !text.len)
+		return xstrdup("");
+	while (text.len && text.data[text.len - 1] == '\n')
+		text.data[--text.len] = '\0';
+	start = text.len > WORDS_MAX ? text.data + text.len - WORDS_MAX : text.data;
+	for (char *p = text.data; *p; p++)
+		if (*p == '\n')
+			*p = ';';
+	return xstrdup(start);
+}
+
+static bool child_ended(void *self)
+{
+	struct qemu *q = self;
+
+	if (!q->has_ended && child_has_ended(q->child, &q->status)) {
+		q->has_ended = true;
+		/* its last event says why */
+		if (q->qmp)
+			qmp_drain(q->qmp);
+	}
+	return q->has_ended;
+}
+
+static void qemu_close(void *self)
+{
+	struct qemu *q = self;
+
+	qmp_close(q->qmp);
+	if (q->child)
+		waiter_remove(q->w, child_pidfd(q->child));
+	child_free(q->child);
+	for (int i = 0; i < FD_MAX; i++)
+		if (q->fds[i] >= 0)
+			close(q->fds[i]);
+	free(q->log_path);
+	free(q->stick_id);
+	free(q->stick_serial);
+	free(q);
+}
+
+/* QEMU has hung up during the start: the reason stands in its log. */
+static int died_at_start(struct qemu *q, const struct rig_cfg *rig, struct err *e)
+{
+	auto_free char *how = NULL;
+	auto_free char *words = NULL;
+
+	if (waiter_until(q->w, waiter_now(q->w) + QUIT_NS, child_ended, q, NULL) != 1)
+		return -EPIPE; /* e keeps what QMP had to say */
+	how = child_status_text(q->status);
+	words = last_words(q);
+	return err_set(e, ERR_RIG, ECHILD,
+		       "QEMU did not start with machine '%s', cpu '%s': %s: %s (%s)",
+		       rig->boot.machine, rig->boot.cpu, how, words, q->log_path);
+}
+
+static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e)
+{
+	const struct qemu_arch *arch = find_arch(cfg->rig->arch);
+	struct qemu *q;
+	int theirs[FD_MAX] = {-1, -1, -1};
+	int r = 0;
+
+	if (!arch)
+		return err_set(e, ERR_CONFIG, EINVAL, "%s: no QEMU is known for arch '%s'",
+			       cfg->rig->path, cfg->rig->arch);
+	q = xcalloc(1, sizeof(*q));
+	q->w = w;
+	q->log_path = xasprintf("%s/qemu.log", cfg->run_dir);
+	q->stick_id = xstrdup(cfg->rig->stick_switch.name);
+	q->stick_serial = xstrdup(cfg->rig->stick.serial);
+	q->stick_port = cfg->rig->stick_switch.port;
+	for (int i = 0; i < FD_MAX; i++)
+		q->fds[i] = -1;
+	for (int i = 0; i < FD_MAX && r == 0; i++)
+		r = make_pair(&q->fds[i], &theirs[i], e);
+	if (r == 0)
+		r = start_child(q, cfg, arch, theirs, e);
+	for (int i = 0; i < FD_MAX; i++)
+		if (theirs[i] >= 0)
+			close(theirs[i]);
+	if (r == 0) {
+		r = qmp_open(w, q->fds[FD_QMP], waiter_now(w) + START_NS, &q->qmp, e);
+		if (r == -EPIPE)
+			r = died_at_start(q, cfg->rig, e);
+	}
+	if (r < 0) {
+		qemu_close(q);
+		return r;
+	}
+	*ret_self = q;
+	return 0;
+}
+
+static int qemu_run(void *self, struct err *e)
+{
+	struct qemu *q = self;
+
+	return qmp_execute(q->qmp, waiter_now(q->w) + START_NS, "cont", NULL, NULL, e);
+}
+
+static int qemu_console_fd(void *self)
+{
+	return ((struct qemu *)self)->fds[FD_CONSOLE];
+}
+
+static int qemu_link_fd(void *self)
+{
+	return ((struct qemu *)self)->fds[FD_LINK];
+}
+
+static void qemu_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
+{
+	struct qemu *q = self;
+	const struct switch_qmp_cfg cfg = {
+		.id = q->stick_id,
+		.driver = "usb-storage",
+		.bus = "xhci.0",
+		.port = q->stick_port,
+		.node = STICK_NODE,
+		.serial = q->stick_serial,
+	};
+
+	*ret_ops = &switch_qmp_ops;
+	*ret_self = switch_qmp_new(q->qmp, &cfg, q->w);
+}
+
+/* --- end ---------------------------------------------------------------------------------- */
+
+/* "guest-reset", "guest-shutdown", "host-qmp-quit", …, or NULL if QEMU did not say. */
+static const char *shutdown_reason(const struct qemu *q)
+{
+	const struct qmp_event *ev = qmp_find_event(q->qmp, 0, "SHUTDOWN", NULL);
+
+	return ev ? json_string_value(json_object_get(ev->data, "reason")) : NULL;
+}
+
+static enum boot_state qemu_state(void *self, char **ret_how)
+{
+	struct qemu *q = self;
+	auto_free char *status = NULL;
+	auto_free char *words = NULL;
+	const char *reason;
+	char *how;
+	bool is_by_target = false;
+
+	if (!child_ended(q))
+		return BOOT_RUNS;
+	reason = shutdown_reason(q);
+	status = child_status_text(q->status);
+	if (reason && WIFEXITED(q->status)) {
+		is_by_target = strncmp(reason, "guest-", 6) == 0;
+		if (strcmp(reason, "guest-reset") == 0)
+			how = xstrdup(
+				"the target's kernel reset the machine (a panic or a reboot)");
+		else if (strcmp(reason, "guest-shutdown") == 0)
+			how = xstrdup("the target powered off");
+		else
+			how = xasprintf("QEMU was ended (%s)", reason);
+	} else {
+		words = last_words(q);
+		how = xasprintf("QEMU ended by itself: %s%s%s", status, *words ? ": " : "", words);
+	}
+	if (ret_how)
+		*ret_how = how;
+	else
+		free(how);
+	return is_by_target ? BOOT_ENDED_BY_TARGET : BOOT_ENDED;
+}
+
+static void qemu_stop(void *self)
+{
+	struct qemu *q = self;
+	const nsec_t deadline_ns = waiter_now(q->w) + QUIT_NS;
+	struct err ignored = {0};
+
+	if (child_ended(q))
+		return;
+	if (qmp_execute(q->qmp, deadline_ns, "quit", NULL, NULL, &ignored) < 0 ||
+	    waiter_until(q->w, deadline_ns, child_ended, q, &ignored) != 1) {
+		log_debug(LOG_RIG, "QEMU is killed: %s", ignored.text);
+		child_kill(q->child, SIGKILL);
+		q->status = child_stop(q->child, q->w, 0);
+	}
+	(void)child_ended(q);
+}
+
+const struct boot_ops boot_qemu_ops = {
+	.driver = "qemu",
+	.start = qemu_start,
+	.run = qemu_run,
+	.console_fd = qemu_console_fd,
+	.link_fd = qemu_link_fd,
+	.make_switch = qemu_make_switch,
+	.state = qemu_state,
+	.stop = qemu_stop,
+	.close = qemu_close,
+};

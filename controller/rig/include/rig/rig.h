@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rig.h - one target with its fixtures: description (rig.yaml), lock, boot, console, agent link
+ * and switch.
+ */
+#pragma once
+
+#include "kernels/kernels.h"
+#include "rig/link.h"
+#include "rig/switch_fault.h"
+
+/* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
+struct rig_cfg {
+	char *path; /* of the YAML file */
+	char *name;
+	char *arch;      /* "x86_64", "arm64" */
+	char *rig_class; /* "virtual" or "board": results of different classes are never compared */
+	struct {
+		char *driver;  /* "qemu" */
+		char *machine; /* -M, e.g. "q35", "virt" */
+		char *cpu;     /* -cpu */
+		unsigned cpus; /* -smp */
+		unsigned memory_mib;
+		char *append;       /* kernel command line, without the scenario's additions */
+		unsigned timeout_s; /* from start to the agent's answer */
+		char **modules;     /* loaded by the initramfs in this order */
+		unsigned modules_count;
+	} boot;
+	struct {
+		char *driver;  /* "socket" */
+		char *device;  /* name in console=, e.g. "ttyS0" */
+		unsigned baud; /* 0 = no line rate (virtual) */
+	} console;
+	struct {
+		char *driver; /* "virtio-serial" */
+	} link;
+	struct {
+		char *name;    /* "stick0" */
+		char *driver;  /* "qmp" */
+		unsigned port; /* port of the host controller */
+		unsigned min_off_ms, settle_ms;
+		unsigned max_cycles;
+	} stick_switch;
+	struct {
+		char *serial;         /* USB serial number that the target must see */
+		char *usb_path;       /* "2-1": the port as the kernel names it */
+		char *filesystem;     /* "ext4", "vfat" */
+		unsigned size_mib;    /* of the stick */
+		unsigned file_mib;    /* of the file that is read */
+		char *file;           /* its name on the stick */
+		char *content_sha256; /* expected, "" = computed when the image is made */
+	} stick;
+};
+
+/*
+ * Loads "virtual-x86" (path_data("fixtures/rigs/virtual-x86.yaml"), or $STALLRIG_RIGS) or a path to
+ * a YAML file. ERR_CONFIG with file:line:column for what is wrong in it; ERR_USAGE for a name that
+ * does not exist, with the names that do.
+ */
+int rig_cfg_load(const char *name_or_path, struct rig_cfg **ret, struct err *e) must_check;
+void rig_cfg_free(struct rig_cfg *cfg);
+DEFINE_AUTO(rig_cfg, struct rig_cfg *, rig_cfg_free)
+#define auto_rig_cfg AUTO(rig_cfg)
+
+struct rig;
+
+/* Every console byte, as it came. */
+typedef void (*rig_console_fn)(void *self, const void *bytes, size_t n, nsec_t t_host_ns);
+
+/*
+ * Takes the rig's lock (flock in path_state("locks"); lock_wait_ns 0 = do not wait:
+ * ERR_USAGE/-EBUSY with the pid and command of who holds it) and makes the stick image if need be
+ * (seconds, once). cfg must live longer. fn is called from inside waits; it must not wait itself.
+ */
+int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, nsec_t lock_wait_ns,
+	     rig_console_fn fn, void *self, struct rig **ret, struct err *e) must_check;
+/* Ends the target (kill if it must be), leaves switches in their safe state, unlocks. NULL is fine.
+ */
+void rig_close(struct rig *rig);
+
+/*
+ * From the next boot on, the switch misbehaves by chance (see switch_fault.h): for tests and
+ * `run --faults`. *faults is copied.
+ */
+void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults);
+/* What was injected so far; NULL without faults. Belongs to the rig. */
+const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig);
+
+/*
+ * Boots the kernel build with cfg->boot.append + append and waits until the agent answers.
+ * ERR_RIG: QEMU missing or ended by itself; ERR_KERNEL: no answer within boot.timeout_s although
+ * the machine runs, or the kernel reset or powered off the machine before that; ERR_USAGE: the
+ * build is for another arch. The stick is plugged in afterwards. On failure nothing is left booted.
+ */
+int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append,
+	     struct err *e) must_check;
+/*
+ * Asks the agent to power off, waits up to 20 s, then ends the machine from outside, which is no
+ * error. Only a stop signal is one (ERR_STOPPED); the machine is down then too.
+ */
+int rig_shutdown(struct rig *rig, struct err *e) must_check;
+
+/* NULL while nothing is booted. */
+struct link *rig_link(struct rig *rig);
+/* NULL while nothing is booted. */
+struct stick_switch *rig_switch(struct rig *rig);
+/* False once the machine has ended; how it ended goes to ret_how (may be NULL; caller frees). */
+bool rig_is_running(struct rig *rig, char **ret_how);
+/* Of the file on the stick, lower-case hex. Belongs to the rig. */
+const char *rig_stick_sha256(const struct rig *rig);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * switch_fault.h - wraps any switch and makes it fail, lie or come late, by seeded chance: how the
+ * rest of the product is shown to notice. Used by tests and by `run --faults`.
+ */
+#pragma once
+
+#include "base/rng.h"
+#include "rig/switch.h"
+
+struct switch_faults {
+	double fail; /* probability that a change fails without being tried */
+	double lie;  /* … that it reports success and does nothing */
+	double late; /* … that it is done late_ns after it was asked for */
+	nsec_t late_ns;
+	uint64_t seed;
+};
+
+struct switch_fault_state {
+	struct rng rng;
+	bool is_armed; /* false: every change is passed on as it is and not counted */
+	uint64_t sets, failed, lied, late; /* what has happened so far */
+};
+
+/*
+ * "lie=1.0,late=0.2,late_ms=500,fail=0.1,seed=42"; what is not named is 0 (late_ms: 500).
+ * ERR_USAGE names the unknown key or the wrong value.
+ */
+int switch_faults_parse(const char *text, struct switch_faults *ret, struct err *e) must_check;
+
+/* Armed, nothing counted. */
+void switch_fault_init(struct switch_fault_state *state, const struct switch_faults *faults);
+
+/*
+ * Replaces *ops and *self with those of a switch that takes the former over. faults and state are
+ * not copied: state goes on counting over several switches. The wrapped switch's sense() keeps
+ * telling the truth; get() tells what was claimed.
+ */
+void switch_fault_wrap(const struct switch_ops **ops, void **self,
+		       const struct switch_faults *faults, struct switch_fault_state *state,
+		       struct waiter *w);

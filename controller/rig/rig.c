@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rig.c - one rig: lock, stick, machine, console, link and switch put together. */
+#include "rig/rig.h"
+
+#include "base/fdio.h"
+#include "base/log.h"
+#include "boot.h"
+#include "lock.h"
+#include "port.h"
+#include "stick.h"
+
+#include <string.h>
+
+#define POWEROFF_NS  (20 * NSEC_PER_SEC)
+#define PLUG_NS      (10 * NSEC_PER_SEC)
+#define LAST_GASP_NS (2 * NSEC_PER_SEC)
+/* how the agent in the initramfs is told to find its link */
+#define AGENT_LINK "virtio:org.stallrig.agent"
+
+struct rig {
+	const struct rig_cfg *cfg; /* not owned */
+	struct waiter *w;          /* not owned */
+	char *run_dir;
+	rig_console_fn fn;
+	void *self;
+	struct rig_lock *lock;
+	struct stick_image stick;
+	bool has_faults;
+	struct switch_faults faults;
+	struct switch_fault_state fault_state;
+	/* of the machine at hand; all NULL while nothing is booted */
+	const struct boot_ops *boot;
+	void *machine;
+	struct port *port;
+	struct link *link;
+	struct stick_switch *sw;
+};
+
+static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops};
+
+const struct boot_ops *boot_find(const char *driver)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(boot_drivers); i++)
+		if (strcmp(boot_drivers[i]->driver, driver) == 0)
+			return boot_drivers[i];
+	return NULL;
+}
+
+int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, nsec_t lock_wait_ns,
+	     rig_console_fn fn, void *self, struct rig **ret, struct err *e)
+{
+	struct rig *rig = xcalloc(1, sizeof(*rig));
+	auto_free char *locks = path_state("locks");
+	auto_free char *lock_path = xasprintf("%s/%s", locks, cfg->name);
+	auto_free char *what = xasprintf("rig '%s'", cfg->name);
+	int r;
+
+	rig->cfg = cfg;
+	rig->w = w;
+	rig->run_dir = xstrdup(run_dir);
+	rig->fn = fn;
+	rig->self = self;
+	r = lock_take(lock_path, what, w, lock_wait_ns, &rig->lock, e);
+	if (r == 0)
+		r = dir_make(run_dir, e);
+	if (r == 0) {
+		r = stick_ensure(cfg, w, &rig->stick, e);
+		if (r < 0)
+			(void)err_wrap(e, "%s", what);
+	}
+	if (r < 0) {
+		rig_close(rig);
+		return r;
+	}
+	*ret = rig;
+	return 0;
+}
+
+/* Ends whatever runs, without asking the target. Safe to repeat. */
+static void end_machine(struct rig *rig)
+{
+	if (rig->machine)
+		rig->boot->stop(rig->machine);
+	if (rig->port)
+		port_drain(rig->port);
+	switch_close(rig->sw);
+	link_close(rig->link);
+	port_close(rig->port);
+	if (rig->machine)
+		rig->boot->close(rig->machine);
+	rig->sw = NULL;
+	rig->link = NULL;
+	rig->port = NULL;
+	rig->machine = NULL;
+}
+
+void rig_close(struct rig *rig)
+{
+	int saved = errno;
+
+	if (!rig)
+		return;
+	end_machine(rig);
+	lock_release(rig->lock);
+	stick_image_release(&rig->stick);
+	free(rig->run_dir);
+	free(rig);
+	errno = saved;
+}
+
+void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults)
+{
+	rig->has_faults = true;
+	rig->faults = *faults;
+	switch_fault_init(&rig->fault_state, faults);
+}
+
+const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig)
+{
+	return rig->has_faults ? &rig->fault_state : NULL;
+}
+
+static void make_switch(struct rig *rig)
+{
+	const struct switch_limits limits = {
+		.min_off_ns = rig->cfg->stick_switch.min_off_ms * NSEC_PER_MSEC,
+		.settle_ns = rig->cfg->stick_switch.settle_ms * NSEC_PER_MSEC,
+		.max_cycles = rig->cfg->stick_switch.max_cycles,
+	};
+	const struct switch_ops *ops;
+	void *self;
+
+	rig->boot->make_switch(rig->machine, &ops, &self);
+	if (rig->has_faults)
+		switch_fault_wrap(&ops, &self, &rig->faults, &rig->fault_state, rig->w);
+	rig->sw = switch_new(rig->cfg->stick_switch.name, ops, self, &limits, rig->w);
+}
+
+static bool machine_ended(void *self)
+{
+	struct rig *rig = self;
+
+	return rig->boot->state(rig->machine, NULL) != BOOT_RUNS;
+}
+
+/* No answer from the agent: whose fault is it? e holds what the link said. */
+static int blame(struct rig *rig, struct err *e)
+{
+	auto_free char *how = NULL;
+	struct err link_said = *e;
+	enum boot_state state;
+
+	if (e->kind == ERR_STOPPED)
+		return -e->code;
+	/* the link hangs up a little before the process has ended */
+	if (e->code != ETIMEDOUT &&
+	    waiter_until(rig->w, waiter_now(rig->w) + LAST_GASP_NS, machine_ended, rig, e) < 0)
+		return -e->code;
+	state = rig->boot->state(rig->machine, &how);
+	if (rig->port)
+		port_drain(rig->port);
+	if (state == BOOT_ENDED)
+		return err_set(e, ERR_RIG, ECHILD, "%s before the agent answered", how);
+	if (state == BOOT_ENDED_BY_TARGET)
+		return err_set(e, ERR_KERNEL, ECHILD, "%s before the agent answered", how);
+	if (link_said.code == ETIMEDOUT)
+		return err_set(e, ERR_KERNEL, ETIMEDOUT,
+			       "no answer from the agent within %u s (%llu console bytes came)",
+			       rig->cfg->boot.timeout_s, (unsigned long long)port_bytes(rig->port));
+	*e = link_said;
+	return -e->code;
+}
+
+static int start(struct rig *rig, const struct kernel_build *k, const char *initrd,
+		 const char *append, struct err *e)
+{
+	const nsec_t deadline_ns =
+		waiter_now(rig->w) + (nsec_t)rig->cfg->boot.timeout_s * NSEC_PER_SEC;
+	auto_free char *kernel = xasprintf("%s/image", k->dir);
+	auto_free char *command_line =
+		xasprintf("console=%s %s%s%s", rig->cfg->console.device, rig->cfg->boot.append,
+			  append && *append ? " " : "", append ? append : "");
+	const struct boot_cfg cfg = {
+		.rig = rig->cfg,
+		.kernel = kernel,
+		.initrd = initrd,
+		.stick = rig->stick.path,
+		.command_line = command_line,
+		.run_dir = rig->run_dir,
+	};
+	int r;
+
+	r = rig->boot->start(rig->w, &cfg, &rig->machine, e);
+	if (r < 0)
+		return r;
+	r = port_open(rig->w, rig->boot->console_fd(rig->machine), rig->fn, rig->self, &rig->port,
+		      e);
+	if (r == 0)
+		r = link_open(rig->w, rig->boot->link_fd(rig->machine), &rig->link, e);
+	if (r == 0)
+		r = rig->boot->run(rig->machine, e);
+	if (r < 0)
+		return r;
+	make_switch(rig);
+	r = link_hello(rig->link, deadline_ns, e);
+	if (r < 0)
+		return blame(rig, e);
+	/* faults are for the changes that a trial makes, not for its preparation */
+	rig->fault_state.is_armed = false;
+	r = switch_set(rig->sw, SWITCH_ON, waiter_now(rig->w) + PLUG_NS, NULL, e);
+	rig->fault_state.is_armed = true;
+	return r;
+}
+
+int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, struct err *e)
+{
+	const struct kernels_ctx kernels = {.w = rig->w};
+	const struct rig_cfg *cfg = rig->cfg;
+	auto_free const char **modules = xcalloc(cfg->boot.modules_count + 1, sizeof(*modules));
+	const struct target_image_cfg image = {.kernel = k, .modules = modules, .link = AGENT_LINK};
+	auto_free char *initrd = NULL;
+	int r;
+
+	if (rig->machine)
+		return err_set(e, ERR_INTERNAL, EBUSY, "rig '%s' is booted already", cfg->name);
+	if (strcmp(k->arch, cfg->arch) != 0)
+		return err_set(e, ERR_USAGE, EINVAL, "kernel '%s' is for %s, rig '%s' is %s",
+			       k->name, k->arch, cfg->name, cfg->arch);
+	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
+		modules[i] = cfg->boot.modules[i];
+	r = target_image_ensure(&kernels, &image, &initrd, e);
+	if (r < 0)
+		return r;
+	rig->boot = boot_find(cfg->boot.driver);
+	if (!rig->boot)
+		return err_set(e, ERR_CONFIG, EINVAL, "%s: boot driver '%s' is not known",
+			       cfg->path, cfg->boot.driver);
+	r = start(rig, k, initrd, append, e);
+	if (r < 0) {
+		(void)err_wrap(e, "rig '%s', kernel '%s'", cfg->name, k->name);
+		end_machine(rig);
+	}
+	return r;
+}
+
+int rig_shutdown(struct rig *rig, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	struct err ignored = {0};
+	int r;
+
+	if (!rig->machine)
+		return 0;
+	if (!machine_ended(rig)) {
+		/* no answer is an answer too: then the machine is ended from outside */
+		r = link_call(rig->link, POWEROFF_NS, &reply, &ignored, "poweroff");
+		if (r < 0)
+			log_debug(LOG_RIG, "poweroff: %s", ignored.text);
+		else
+			(void)!waiter_until(rig->w, waiter_now(rig->w) + POWEROFF_NS, machine_ended,
+					    rig, &ignored);
+	}
+	end_machine(rig);
+	/* only a stop is the caller's business: the target is down in any case */
+	if (ignored.kind == ERR_STOPPED) {
+		if (e)
+			*e = ignored;
+		return -ignored.code;
+	}
+	return 0;
+}
+
+struct link *rig_link(struct rig *rig)
+{
+	return rig->link;
+}
+
+struct stick_switch *rig_switch(struct rig *rig)
+{
+	return rig->sw;
+}
+
+bool rig_is_running(struct rig *rig, char **ret_how)
+{
+	if (!rig->machine) {
+		if (ret_how)
+			*ret_how = xstrdup("nothing is booted");
+		return false;
+	}
+	if (rig->boot->state(rig->machine, ret_how) == BOOT_RUNS)
+		return true;
+	port_drain(rig->port);
+	return false;
+}
+
+const char *rig_stick_sha256(const struct rig *rig)
+{
+	return rig->stick.sha256;
+}

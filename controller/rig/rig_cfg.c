@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rig_cfg.c - the description of a rig: fixtures/rigs/NAME.yaml. */
+#include "base/fdio.h"
+#include "base/parse.h"
+#include "rig/rig.h"
+#include "rig/yaml.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TEXT_MAX    200
+#define APPEND_MAX  1024
+#define MODULES_MAX 64
+
+/* One entry of the list `sticks`, with the switch that cuts it. */
+struct stick_entry {
+	char *name;
+	__typeof__(((struct rig_cfg *)0)->stick) stick;
+	__typeof__(((struct rig_cfg *)0)->stick_switch) sw;
+};
+
+/* What libcyaml fills: rig_cfg with the list of sticks as it stands in the file. */
+struct rig_file {
+	struct rig_cfg cfg;
+	struct stick_entry *sticks;
+	unsigned sticks_count;
+};
+
+/* A text: at least one byte. */
+#define TEXT(key, type, member) \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, TEXT_MAX)
+
+static const cyaml_schema_value_t module_schema = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, TEXT_MAX)};
+
+typedef __typeof__(((struct rig_cfg *)0)->boot) boot_type;
+typedef __typeof__(((struct rig_cfg *)0)->console) console_type;
+typedef __typeof__(((struct rig_cfg *)0)->link) link_type;
+typedef __typeof__(((struct rig_cfg *)0)->stick_switch) switch_type;
+
+static const cyaml_schema_field_t boot_fields[] = {
+	TEXT("driver", boot_type, driver),
+	TEXT("machine", boot_type, machine),
+	TEXT("cpu", boot_type, cpu),
+	CYAML_FIELD_UINT("cpus", CYAML_FLAG_DEFAULT, boot_type, cpus),
+	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, boot_type, memory_mib),
+	CYAML_FIELD_STRING_PTR("append", CYAML_FLAG_POINTER, boot_type, append, 0, APPEND_MAX),
+	CYAML_FIELD_UINT("timeout_s", CYAML_FLAG_DEFAULT, boot_type, timeout_s),
+	CYAML_FIELD_SEQUENCE("modules", CYAML_FLAG_POINTER, boot_type, modules, &module_schema, 0,
+			     MODULES_MAX),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_field_t console_fields[] = {
+	TEXT("driver", console_type, driver), TEXT("device", console_type, device),
+	CYAML_FIELD_UINT("baud", CYAML_FLAG_OPTIONAL, console_type, baud), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t link_fields[] = {TEXT("driver", link_type, driver),
+						   CYAML_FIELD_END};
+
+static const cyaml_schema_field_t switch_fields[] = {
+	TEXT("driver", switch_type, driver),
+	CYAML_FIELD_UINT("port", CYAML_FLAG_DEFAULT, switch_type, port),
+	CYAML_FIELD_UINT("min_off_ms", CYAML_FLAG_DEFAULT, switch_type, min_off_ms),
+	CYAML_FIELD_UINT("settle_ms", CYAML_FLAG_DEFAULT, switch_type, settle_ms),
+	CYAML_FIELD_UINT("max_cycles", CYAML_FLAG_OPTIONAL, switch_type, max_cycles),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_field_t stick_fields[] = {
+	TEXT("name", struct stick_entry, name),
+	TEXT("serial", struct stick_entry, stick.serial),
+	TEXT("usb_path", struct stick_entry, stick.usb_path),
+	TEXT("filesystem", struct stick_entry, stick.filesystem),
+	CYAML_FIELD_UINT("size_mib", CYAML_FLAG_DEFAULT, struct stick_entry, stick.size_mib),
+	TEXT("file", struct stick_entry, stick.file),
+	CYAML_FIELD_UINT("file_mib", CYAML_FLAG_DEFAULT, struct stick_entry, stick.file_mib),
+	CYAML_FIELD_STRING_PTR("content_sha256", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			       struct stick_entry, stick.content_sha256, 0, TEXT_MAX),
+	CYAML_FIELD_MAPPING("switch", CYAML_FLAG_DEFAULT, struct stick_entry, sw, switch_fields),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_value_t stick_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct stick_entry, stick_fields)};
+
+static const cyaml_schema_field_t rig_fields[] = {
+	TEXT("name", struct rig_file, cfg.name), TEXT("class", struct rig_file, cfg.rig_class),
+	TEXT("arch", struct rig_file, cfg.arch),
+	CYAML_FIELD_MAPPING("boot", CYAML_FLAG_DEFAULT, struct rig_file, cfg.boot, boot_fields),
+	CYAML_FIELD_MAPPING("console", CYAML_FLAG_DEFAULT, struct rig_file, cfg.console,
+			    console_fields),
+	CYAML_FIELD_MAPPING("link", CYAML_FLAG_DEFAULT, struct rig_file, cfg.link, link_fields),
+	/* the schema allows a list so that rigs with more sticks stay compatible */
+	CYAML_FIELD_SEQUENCE("sticks", CYAML_FLAG_POINTER, struct rig_file, sticks, &stick_schema,
+			     1, 1),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_value_t rig_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct rig_file, rig_fields)};
+
+/* Numbers have a range, */
+struct number_rule {
+	const char *key;
+	size_t offset; /* in struct rig_cfg */
+	unsigned min, max;
+};
+
+#define NUMBER(key, member, min, max)                           \
+	{                                                       \
+		key, offsetof(struct rig_cfg, member), min, max \
+	}
+
+static const struct number_rule number_rules[] = {
+	NUMBER("boot.cpus", boot.cpus, 1, 64),
+	NUMBER("boot.memory_mib", boot.memory_mib, 128, 65536),
+	NUMBER("boot.timeout_s", boot.timeout_s, 1, 3600),
+	NUMBER("console.baud", console.baud, 0, 4000000),
+	NUMBER("sticks[0].switch.port", stick_switch.port, 1, 15),
+	NUMBER("sticks[0].switch.min_off_ms", stick_switch.min_off_ms, 0, 60000),
+	NUMBER("sticks[0].switch.settle_ms", stick_switch.settle_ms, 0, 60000),
+	NUMBER("sticks[0].switch.max_cycles", stick_switch.max_cycles, 0, 100000000),
+	NUMBER("sticks[0].size_mib", stick.size_mib, 16, 65536),
+	NUMBER("sticks[0].file_mib", stick.file_mib, 1, 65536),
+};
+
+/* some texts are one of a few, */
+struct choice_rule {
+	const char *key;
+	size_t offset;
+	const char *choices[4];
+};
+
+#define CHOICE(key, member, ...)                       \
+	{                                              \
+		key, offsetof(struct rig_cfg, member), \
+		{                                      \
+			__VA_ARGS__                    \
+		}                                      \
+	}
+
+static const struct choice_rule choice_rules[] = {
+	CHOICE("class", rig_class, "virtual", "board"),
+	CHOICE("arch", arch, "x86_64", "arm64"),
+	CHOICE("boot.driver", boot.driver, "qemu"),
+	CHOICE("console.driver", console.driver, "socket"),
+	CHOICE("link.driver", link.driver, "virtio-serial"),
+	CHOICE("sticks[0].switch.driver", stick_switch.driver, "qmp"),
+	CHOICE("sticks[0].filesystem", stick.filesystem, "ext4", "vfat"),
+};
+
+/* and some become file names, device names or parts of a QEMU option. */
+struct name_rule {
+	const char *key;
+	size_t offset;
+};
+
+#define NAME(key, member)                             \
+	{                                             \
+		key, offsetof(struct rig_cfg, member) \
+	}
+
+static const struct name_rule name_rules[] = {
+	NAME("name", name),
+	NAME("console.device", console.device),
+	NAME("sticks[0].name", stick_switch.name),
+	NAME("sticks[0].serial", stick.serial),
+	NAME("sticks[0].usb_path", stick.usb_path),
+	NAME("sticks[0].file", stick.file),
+};
+
+static const char *text_at(const struct rig_cfg *cfg, size_t offset)
+{
+	return *(char *const *)(const void *)((const char *)cfg + offset);
+}
+
+static unsigned number_at(const struct rig_cfg *cfg, size_t offset)
+{
+	return *(const unsigned *)(const void *)((const char *)cfg + offset);
+}
+
+static int check_numbers(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(number_rules); i++) {
+		const struct number_rule *rule = &number_rules[i];
+		unsigned v = number_at(cfg, rule->offset);
+
+		if (v < rule->min || v > rule->max)
+			return yaml_complain(doc, rule->key, e, "outside %u..%u", rule->min,
+					     rule->max);
+	}
+	return 0;
+}
+
+static int check_choices(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(choice_rules); i++) {
+		const struct choice_rule *rule = &choice_rules[i];
+		auto_strbuf struct strbuf known = STRBUF_INIT;
+		bool is_known = false;
+
+		for (size_t c = 0; c < ARRAY_SIZE(rule->choices) && rule->choices[c]; c++) {
+			is_known |= strcmp(text_at(cfg, rule->offset), rule->choices[c]) == 0;
+			strbuf_addf(&known, "%s'%s'", c ? " or " : "", rule->choices[c]);
+		}
+		if (!is_known)
+			return yaml_complain(doc, rule->key, e, "must be %s", strbuf_str(&known));
+	}
+	return 0;
+}
+
+static int check_names(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(name_rules); i++) {
+		if (!parse_is_name(text_at(cfg, name_rules[i].offset)))
+			return yaml_complain(doc, name_rules[i].key, e,
+					     "only letters, digits and ._+- are allowed");
+	}
+	return 0;
+}
+
+static bool is_sha256(const char *text)
+{
+	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static int check_rest(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	/* file system structures, measured: below 2 % for both kinds */
+	const unsigned need_mib = cfg->stick.file_mib + cfg->stick.file_mib / 50 + 12;
+
+	if (need_mib > cfg->stick.size_mib)
+		return yaml_complain(doc, "sticks[0].size_mib", e,
+				     "a file of %u MiB needs a stick of at least %u MiB",
+				     cfg->stick.file_mib, need_mib);
+	/* FAT keeps a file's size in 32 bits */
+	if (strcmp(cfg->stick.filesystem, "vfat") == 0 && cfg->stick.file_mib > 4095)
+		return yaml_complain(doc, "sticks[0].file_mib", e,
+				     "a file on vfat is at most 4095 MiB");
+	if (*cfg->stick.content_sha256 && !is_sha256(cfg->stick.content_sha256))
+		return yaml_complain(doc, "sticks[0].content_sha256", e,
+				     "must be 64 lower-case hexadecimal digits");
+	for (unsigned i = 0; i < cfg->boot.modules_count; i++) {
+		char key[32];
+
+		(void)snprintf(key, sizeof(key), "boot.modules[%u]", i);
+		/* it becomes a line of a file in the initramfs */
+		if (strpbrk(cfg->boot.modules[i], "\n\r\t/"))
+			return yaml_complain(doc, key, e, "not a module name with parameters");
+	}
+	if (strpbrk(cfg->boot.append, "\n\r\t"))
+		return yaml_complain(doc, "boot.append", e, "must be one line");
+	if (strpbrk(cfg->boot.cpu, " \n\r\t"))
+		return yaml_complain(doc, "boot.cpu", e, "not a CPU model");
+	if (strpbrk(cfg->boot.machine, " \n\r\t"))
+		return yaml_complain(doc, "boot.machine", e, "not a machine type");
+	return 0;
+}
+
+static int check(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	int r;
+
+	r = check_numbers(cfg, doc, e);
+	if (r == 0)
+		r = check_choices(cfg, doc, e);
+	if (r == 0)
+		r = check_names(cfg, doc, e);
+	if (r == 0)
+		r = check_rest(cfg, doc, e);
+	return r;
+}
+
+/* Moves the only stick out of the list. */
+static void adopt_stick(struct rig_file *f)
+{
+	struct stick_entry *s = &f->sticks[0];
+
+	f->cfg.stick = s->stick;
+	f->cfg.stick_switch = s->sw;
+	f->cfg.stick_switch.name = s->name;
+	if (!f->cfg.stick.content_sha256)
+		f->cfg.stick.content_sha256 = xstrdup("");
+	memset(s, 0, sizeof(*s));
+}
+
+static int load_file(const char *path, struct rig_cfg **ret, struct err *e)
+{
+	auto_yaml_doc struct yaml_doc *doc = NULL;
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct rig_file *f;
+	void *data = NULL;
+	int r;
+
+	r = yaml_load(path, &rig_schema, &data, &doc, e);
+	if (r < 0)
+		return r;
+	f = data;
+	adopt_stick(f);
+	cfg = xcalloc(1, sizeof(*cfg));
+	*cfg = f->cfg;
+	cfg->path = xstrdup(path);
+	memset(&f->cfg, 0, sizeof(f->cfg));
+	yaml_data_free(&rig_schema, f);
+
+	r = check(cfg, doc, e);
+	if (r < 0)
+		return r;
+	*ret = take(cfg);
+	return 0;
+}
+
+static char *rigs_dir(void)
+{
+	const char *own = getenv("STALLRIG_RIGS");
+
+	return own && *own ? xstrdup(own) : path_data("fixtures/rigs");
+}
+
+static int is_yaml(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && n > 5 && strcmp(d->d_name + n - 5, ".yaml") == 0;
+}
+
+static int no_such_rig(const char *name, const char *dir, struct err *e)
+{
+	auto_strbuf struct strbuf known = STRBUF_INIT;
+	struct dirent **list = NULL;
+	int n = scandir(dir, &list, is_yaml, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		strbuf_addf(&known, "%s%.*s", i ? ", " : "", (int)strlen(list[i]->d_name) - 5,
+			    list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	return err_set(e, ERR_USAGE, ENOENT, "there is no rig '%s'; rigs in %s: %s", name, dir,
+		       known.len ? strbuf_str(&known) : "none");
+}
+
+int rig_cfg_load(const char *name_or_path, struct rig_cfg **ret, struct err *e)
+{
+	auto_free char *dir = rigs_dir();
+	auto_free char *path = NULL;
+
+	if (strchr(name_or_path, '/')) {
+		if (access(name_or_path, F_OK) < 0)
+			return err_errno(e, ERR_USAGE, errno, "rig '%s'", name_or_path);
+		return load_file(name_or_path, ret, e);
+	}
+	path = xasprintf("%s/%s.yaml", dir, name_or_path);
+	if (!parse_is_name(name_or_path) || access(path, F_OK) < 0)
+		return no_such_rig(name_or_path, dir, e);
+	return load_file(path, ret, e);
+}
+
+void rig_cfg_free(struct rig_cfg *cfg)
+{
+	if (!cfg)
+		return;
+	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
+		util_free(cfg->boot.modules[i]);
+	char *const owned[] = {
+		cfg->path,
+		cfg->name,
+		cfg->arch,
+		cfg->rig_class,
+		cfg->boot.driver,
+		cfg->boot.machine,
+		cfg->boot.cpu,
+		cfg->boot.append,
+		cfg->console.driver,
+		cfg->console.device,
+		cfg->link.driver,
+		cfg->stick_switch.name,
+		cfg->stick_switch.driver,
+		cfg->stick.serial,
+		cfg->stick.usb_path,
+		cfg->stick.filesystem,
+		cfg->stick.file,
+		cfg->stick.content_sha256,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
+		util_free(owned[i]);
+	util_free(cfg->boot.modules);
+	util_free(cfg);
+}

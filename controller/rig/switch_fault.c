@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* switch_fault.c - a switch with faults on purpose. */
+#include "rig/switch_fault.h"
+
+#include "base/parse.h"
+
+#include <string.h>
+
+#define PAIR_MAX 64
+
+struct switch_fault {
+	struct switch_ops ops; /* what the outside sees: the inner caps, this set() */
+	const struct switch_ops *inner_ops;
+	void *inner;
+	const struct switch_faults *faults;
+	struct switch_fault_state *state;
+	struct waiter *w;
+	bool has_lied; /* the claim differs from what the inner switch does */
+	enum switch_state claim;
+};
+
+/* A decimal fraction from 0 to 1 without exponent or sign. */
+static bool parse_probability(const char *text, double *ret)
+{
+	size_t len = strlen(text);
+	char *end;
+	double v;
+
+	if (len == 0 || strspn(text, "0123456789.") != len)
+		return false;
+	v = strtod(text, &end);
+	if (*end || v > 1.0)
+		return false;
+	*ret = v;
+	return true;
+}
+
+static int parse_one(const char *key, const char *value, struct switch_faults *f, struct err *e)
+{
+	const struct {
+		const char *key;
+		double *to;
+	} chances[] = {{"fail", &f->fail}, {"lie", &f->lie}, {"late", &f->late}};
+	uint64_t n;
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(chances); i++) {
+		if (strcmp(key, chances[i].key) != 0)
+			continue;
+		if (!parse_probability(value, chances[i].to))
+			return err_set(e, ERR_USAGE, EINVAL,
+				       "faults: %s: '%s' is no number from 0 to 1", key, value);
+		return 0;
+	}
+	if (strcmp(key, "seed") == 0)
+		return parse_u64("faults: seed", value, 0, UINT64_MAX, &f->seed, e);
+	if (strcmp(key, "late_ms") == 0) {
+		r = parse_u64("faults: late_ms", value, 0, 600000, &n, e);
+		if (r == 0)
+			f->late_ns = (nsec_t)n * NSEC_PER_MSEC;
+		return r;
+	}
+	return err_set(e, ERR_USAGE, EINVAL,
+		       "faults: '%s' is none of fail, lie, late, late_ms, seed", key);
+}
+
+int switch_faults_parse(const char *text, struct switch_faults *ret, struct err *e)
+{
+	struct switch_faults f = {.late_ns = 500 * NSEC_PER_MSEC};
+	const char *p = text;
+	int r;
+
+	do {
+		size_t n = strcspn(p, ",");
+		char pair[PAIR_MAX];
+		char *eq;
+
+		if (n >= sizeof(pair))
+			return err_set(e, ERR_USAGE, EINVAL, "faults: '%.40s…' is too long", p);
+		memcpy(pair, p, n);
+		pair[n] = '\0';
+		eq = strchr(pair, '=');
+		if (!eq)
+			return err_set(e, ERR_USAGE, EINVAL, "faults: '%s' is not KEY=VALUE", pair);
+		*eq = '\0';
+		r = parse_one(pair, eq + 1, &f, e);
+		if (r < 0)
+			return r;
+		p += n;
+	} while (*p++ == ',');
+	*ret = f;
+	return 0;
+}
+
+void switch_fault_init(struct switch_fault_state *state, const struct switch_faults *faults)
+{
+	*state = (struct switch_fault_state){.is_armed = true};
+	rng_init(&state->rng, faults->seed);
+}
+
+static int set_with_faults(struct switch_fault *s, enum switch_state to, nsec_t deadline_ns,
+			   struct switch_change *ret, struct err *e)
+{
+	/* always three draws, so that one probability does not shift the others' luck */
+	const bool fails = rng_unit(&s->state->rng) < s->faults->fail;
+	const bool lies = rng_unit(&s->state->rng) < s->faults->lie;
+	const bool is_late = rng_unit(&s->state->rng) < s->faults->late;
+	const nsec_t asked_ns = waiter_now(s->w);
+	int r;
+
+	s->state->sets++;
+	if (fails) {
+		s->state->failed++;
+		return err_set(e, ERR_RIG, EIO, "injected fault: the switch does not work");
+	}
+	if (lies) {
+		s->state->lied++;
+		s->has_lied = true;
+		s->claim = to;
+		*ret = (struct switch_change){.asked_ns = asked_ns, .applied_ns = asked_ns};
+		return 0;
+	}
+	if (is_late) {
+		s->state->late++;
+		r = waiter_sleep(s->w, s->faults->late_ns, e);
+		if (r < 0)
+			return r;
+	}
+	s->has_lied = false;
+	if (s->inner_ops->get(s->inner) == to) {
+		/* it is there already, because the change before this one was a lie */
+		*ret = (struct switch_change){.asked_ns = asked_ns, .applied_ns = waiter_now(s->w)};
+		return 0;
+	}
+	r = s->inner_ops->set(s->inner, to, deadline_ns, ret, e);
+	ret->asked_ns = asked_ns;
+	return r;
+}
+
+static int switch_fault_set(void *self, enum switch_state to, nsec_t deadline_ns,
+			    struct switch_change *ret, struct err *e)
+{
+	struct switch_fault *s = self;
+
+	if (!s->state->is_armed)
+		return s->inner_ops->set(s->inner, to, deadline_ns, ret, e);
+	return set_with_faults(s, to, deadline_ns, ret, e);
+}
+
+static enum switch_state switch_fault_get(void *self)
+{
+	struct switch_fault *s = self;
+
+	return s->has_lied ? s->claim : s->inner_ops->get(s->inner);
+}
+
+static enum switch_state switch_fault_sense(void *self)
+{
+	struct switch_fault *s = self;
+
+	return s->inner_ops->sense(s->inner);
+}
+
+static void switch_fault_close(void *self)
+{
+	struct switch_fault *s = self;
+
+	s->inner_ops->close(s->inner);
+	free(s);
+}
+
+void switch_fault_wrap(const struct switch_ops **ops, void **self,
+		       const struct switch_faults *faults, struct switch_fault_state *state,
+		       struct waiter *w)
+{
+	struct switch_fault *s = xcalloc(1, sizeof(*s));
+
+	s->inner_ops = *ops;
+	s->inner = *self;
+	s->faults = faults;
+	s->state = state;
+	s->w = w;
+	s->ops = (struct switch_ops){
+		.driver = s->inner_ops->driver,
+		.caps = s->inner_ops->caps,
+		.set = switch_fault_set,
+		.get = switch_fault_get,
+		.sense = s->inner_ops->sense ? switch_fault_sense : NULL,
+		.close = switch_fault_close,
+	};
+	*ops = &s->ops;
+	*self = s;
+}

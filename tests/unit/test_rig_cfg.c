@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: rig */
+#include "rig/rig.h"
+#include "unit.h"
+
+/* One line each, so that a case can replace one. */
+static const char *const good[] = {
+	"name: r1",
+	"class: virtual",
+	"arch: x86_64",
+	"boot:",
+	"  driver: qemu",
+	"  machine: q35",
+	"  cpu: max",
+	"  cpus: 2",
+	"  memory_mib: 512",
+	"  append: quiet",
+	"  timeout_s: 60",
+	"  modules: [sd_mod, usb-storage delay_use=0]",
+	"console: {driver: socket, device: ttyS0, baud: 0}",
+	"link: {driver: virtio-serial}",
+	"sticks:",
+	"  - name: stick0",
+	"    serial: S1",
+	"    usb_path: 2-1",
+	"    filesystem: ext4",
+	"    size_mib: 64",
+	"    file: data.bin",
+	"    file_mib: 40",
+	"    content_sha256: ''",
+	"    switch: {driver: qmp, port: 1, min_off_ms: 2, settle_ms: 3, max_cycles: 4}",
+};
+
+/* The good file with one line replaced: that which starts like `instead` up to the colon. */
+static int load_with(const char *instead, struct rig_cfg **ret, struct err *e)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	char *dir = unit_tmpdir();
+	auto_free char *path = xasprintf("%s/r1.yaml", dir);
+	size_t n = instead ? strcspn(instead, ":") : 0;
+	bool is_replaced = !instead;
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		bool is_it = n && strncmp(good[i], instead, n + 1) == 0;
+
+		is_replaced |= is_it;
+		strbuf_addf(&text, "%s\n", is_it ? instead : good[i]);
+	}
+	assert_true(is_replaced);
+	unit_write(dir, "r1.yaml", strbuf_str(&text));
+	*e = (struct err){0};
+	r = rig_cfg_load(path, ret, e);
+	unit_rmdir(dir);
+	return r;
+}
+
+static void test_every_key_reaches_its_member(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(load_with(NULL, &cfg, &e), 0);
+
+	assert_contains(cfg->path, "r1.yaml");
+	assert_string_equal(cfg->name, "r1");
+	assert_string_equal(cfg->rig_class, "virtual");
+	assert_string_equal(cfg->arch, "x86_64");
+	assert_string_equal(cfg->boot.driver, "qemu");
+	assert_string_equal(cfg->boot.machine, "q35");
+	assert_string_equal(cfg->boot.cpu, "max");
+	assert_int_equal(cfg->boot.cpus, 2);
+	assert_int_equal(cfg->boot.memory_mib, 512);
+	assert_string_equal(cfg->boot.append, "quiet");
+	assert_int_equal(cfg->boot.timeout_s, 60);
+	assert_int_equal(cfg->boot.modules_count, 2);
+	assert_string_equal(cfg->boot.modules[1], "usb-storage delay_use=0");
+	assert_string_equal(cfg->console.driver, "socket");
+	assert_string_equal(cfg->console.device, "ttyS0");
+	assert_int_equal(cfg->console.baud, 0);
+	assert_string_equal(cfg->link.driver, "virtio-serial");
+	assert_string_equal(cfg->stick_switch.name, "stick0");
+	assert_string_equal(cfg->stick_switch.driver, "qmp");
+	assert_int_equal(cfg->stick_switch.port, 1);
+	assert_int_equal(cfg->stick_switch.min_off_ms, 2);
+	assert_int_equal(cfg->stick_switch.settle_ms, 3);
+	assert_int_equal(cfg->stick_switch.max_cycles, 4);
+	assert_string_equal(cfg->stick.serial, "S1");
+	assert_string_equal(cfg->stick.usb_path, "2-1");
+	assert_string_equal(cfg->stick.filesystem, "ext4");
+	assert_int_equal(cfg->stick.size_mib, 64);
+	assert_string_equal(cfg->stick.file, "data.bin");
+	assert_int_equal(cfg->stick.file_mib, 40);
+	assert_string_equal(cfg->stick.content_sha256, "");
+}
+
+static void test_wrong_values_are_refused_with_their_place(void **state)
+{
+	static const struct {
+		const char *line;
+		const char *want;
+	} cases[] = {
+		{"name: ../x", "r1.yaml:1:7: name: '../x': only letters"},
+		{"class: real", "r1.yaml:2:8: class: 'real': must be 'virtual' or 'board'"},
+		{"arch: riscv", "r1.yaml:3:7: arch: 'riscv': must be 'x86_64' or 'arm64'"},
+		{"  driver: bochs", "r1.yaml:5:11: boot.driver: 'bochs': must be 'qemu'"},
+		{"  machine: q35 -S", "boot.machine: 'q35 -S': not a machine type"},
+		{"  cpu: a b", "r1.yaml:7:8: boot.cpu: 'a b': not a CPU model"},
+		{"  cpus: 0", "r1.yaml:8:9: boot.cpus: '0': outside 1..64"},
+		{"  cpus: 65", "r1.yaml:8:9: boot.cpus: '65': outside 1..64"},
+		{"  cpus: many", "r1.yaml:8:9: boot.cpus: 'many': not a whole number"},
+		{"  memory_mib: 127", "boot.memory_mib: '127': outside 128..65536"},
+		{"  memory_mib: 65537", "boot.memory_mib: '65537': outside"},
+		{"  append: \"a\\nb\"", "r1.yaml:10:11: boot.append: 'a\nb': must be one line"},
+		{"  timeout_s: 0", "boot.timeout_s: '0': outside 1..3600"},
+		{"  timeout_s: 3601", "boot.timeout_s: '3601': outside"},
+		{"  modules: [a/b]", "r1.yaml:12:13: boot.modules[0]: 'a/b': not a module name"},
+		{"console: {driver: socket, device: ttyS0, baud: 4000001}",
+		 "console.baud: '4000001': outside"},
+		{"console: {driver: serial, device: ttyS0}", "console.driver: 'serial': must be"},
+		{"console: {driver: socket, device: a b}", "console.device: 'a b': only letters"},
+		{"link: {driver: tcp}", "link.driver: 'tcp': must be 'virtio-serial'"},
+		{"  - name: a,b", "sticks[0].name: 'a,b': only letters"},
+		{"    serial: 'x y'", "sticks[0].serial: 'x y': only letters"},
+		{"    usb_path: 2/1", "sticks[0].usb_path: '2/1': only letters"},
+		{"    filesystem: ntfs", "sticks[0].filesystem: 'ntfs': must be 'ext4' or 'vfat'"},
+		{"    size_mib: 15", "sticks[0].size_mib: '15': outside 16..65536"},
+		{"    size_mib: 51", "sticks[0].size_mib: '51': a file of 40 MiB needs a stick of"},
+		{"    file: a/b", "sticks[0].file: 'a/b': only letters"},
+		{"    file_mib: 0", "sticks[0].file_mib: '0': outside 1..65536"},
+		{"    content_sha256: abc", "sticks[0].content_sha256: 'abc': must be 64"},
+		{"    switch: {driver: relay, port: 1, min_off_ms: 0, settle_ms: 0}",
+		 "sticks[0].switch.driver: 'relay': must be 'qmp'"},
+		{"    switch: {driver: qmp, port: 16, min_off_ms: 0, settle_ms: 0}",
+		 "sticks[0].switch.port: '16': outside 1..15"},
+		{"    switch: {driver: qmp, port: 1, min_off_ms: 60001, settle_ms: 0}",
+		 "sticks[0].switch.min_off_ms: '60001': outside"},
+		{"    switch: {driver: qmp, port: 1, min_off_ms: 0}",
+		 "sticks[0].switch: the key 'settle_ms' is missing"},
+		{"    switch: {driver: qmp, prt: 1}", "sticks[0].switch.prt: unknown key"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig_cfg *cfg = NULL;
+		struct err e;
+
+		if (load_with(cases[i].line, &cfg, &e) != -EINVAL)
+			fail_msg("accepted: %s", cases[i].line);
+		assert_null(cfg);
+		assert_int_equal(e.kind, ERR_CONFIG);
+		assert_contains(e.text, cases[i].want);
+	}
+}
+
+static void test_values_at_the_limits_are_accepted(void **state)
+{
+	static const char *const lines[] = {
+		"  cpus: 1",
+		"  cpus: 64",
+		"  memory_mib: 128",
+		"  memory_mib: 65536",
+		"  timeout_s: 3600",
+		"  modules: []",
+		"    size_mib: 52",
+		"console: {driver: socket, device: ttyS0, baud: 4000000}",
+		"console: {driver: socket, device: ttyS0}",
+		"    switch: {driver: qmp, port: 15, min_off_ms: 60000, settle_ms: 60000}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct rig_cfg *cfg = NULL;
+		struct err e;
+
+		if (load_with(lines[i], &cfg, &e) != 0)
+			fail_msg("%s: %s", lines[i], e.text);
+		rig_cfg_free(cfg);
+	}
+}
+
+static void test_a_second_stick_is_refused_until_there_is_code_for_it(void **state)
+{
+	struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		load_with("    switch: {driver: qmp, port: 1, min_off_ms: 0, settle_ms: 0}\n"
+			  "  - {name: stick1}",
+			  &cfg, &e),
+		-EINVAL);
+	assert_contains(e.text, "sticks: too many entries");
+}
+
+static void test_an_unknown_name_lists_the_names_there_are(void **state)
+{
+	struct rig_cfg *cfg = NULL;
+	char *dir = unit_tmpdir();
+	struct err e = {0};
+
+	(void)state;
+	unit_write(dir, "beta.yaml", "");
+	unit_write(dir, "alpha.yaml", "");
+	unit_write(dir, "notes.txt", "");
+	unit_write(dir, ".hidden.yaml", "");
+	assert_int_equal(setenv("STALLRIG_RIGS", dir, 1), 0);
+
+	assert_int_equal(rig_cfg_load("gamma", &cfg, &e), -ENOENT);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_contains(e.text, "there is no rig 'gamma'");
+	assert_contains(e.text, ": alpha, beta");
+	assert_null(strstr(e.text, "hidden"));
+
+	assert_int_equal(rig_cfg_load("", &cfg, &e), -ENOENT);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_int_equal(rig_cfg_load("./no/such.yaml", &cfg, &e), -ENOENT);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_contains(e.text, "./no/such.yaml");
+
+	assert_int_equal(unsetenv("STALLRIG_RIGS"), 0);
+	unit_rmdir(dir);
+}
+
+static void test_the_rigs_that_come_with_the_project_load(void **state)
+{
+	static const char *const names[] = {"virtual-x86", "virtual-arm64"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_rig_cfg struct rig_cfg *cfg = NULL;
+		struct err e = {0};
+
+		if (rig_cfg_load(names[i], &cfg, &e) != 0)
+			fail_msg("%s", e.text);
+		assert_string_equal(cfg->name, names[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_key_reaches_its_member),
+		cmocka_unit_test(test_wrong_values_are_refused_with_their_place),
+		cmocka_unit_test(test_values_at_the_limits_are_accepted),
+		cmocka_unit_test(test_a_second_stick_is_refused_until_there_is_code_for_it),
+		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
+		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: rig */
+#include "rig/switch_fault.h"
+#include "unit.h"
+
+static nsec_t clock_now(void *self)
+{
+	return *(nsec_t *)self;
+}
+
+static int clock_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
+{
+	(void)fds;
+	(void)n;
+	if (until_ns > *(nsec_t *)self)
+		*(nsec_t *)self = until_ns;
+	return 0;
+}
+
+/* The true state of the stick. */
+struct toy {
+	struct waiter *w;
+	enum switch_state state;
+	unsigned sets, closes;
+};
+
+static int toy_set(void *self, enum switch_state state, nsec_t deadline_ns,
+		   struct switch_change *ret, struct err *e)
+{
+	struct toy *t = self;
+
+	(void)deadline_ns;
+	(void)e;
+	/* QEMU would refuse a second plug or unplug */
+	assert_int_not_equal(t->state, state);
+	t->sets++;
+	t->state = state;
+	ret->asked_ns = ret->applied_ns = waiter_now(t->w);
+	ret->is_sensed = true;
+	return 0;
+}
+
+static enum switch_state toy_get(void *self)
+{
+	return ((struct toy *)self)->state;
+}
+
+static void toy_close(void *self)
+{
+	((struct toy *)self)->closes++;
+}
+
+static const struct switch_ops toy_ops = {.driver = "toy",
+					  .caps = SWITCH_CAN_SENSE | SWITCH_IS_TIMED,
+					  .set = toy_set,
+					  .get = toy_get,
+					  .sense = toy_get,
+					  .close = toy_close};
+
+struct fixture {
+	nsec_t now;
+	struct waiter *w;
+	struct toy toy;
+	const struct switch_ops *ops;
+	void *self;
+	struct switch_faults faults;
+	struct switch_fault_state state;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	const struct waiter_ops ops = {.now = clock_now, .poll = clock_poll, .self = &f->now};
+
+	f->now = NSEC_PER_SEC;
+	f->w = waiter_new(&ops);
+	f->toy = (struct toy){.w = f->w, .state = SWITCH_ON};
+	f->ops = &toy_ops;
+	f->self = &f->toy;
+	*state = f;
+	return 0;
+}
+
+static void wrap(struct fixture *f, const char *text)
+{
+	struct err e = {0};
+
+	if (switch_faults_parse(text, &f->faults, &e) < 0)
+		fail_msg("%s", e.text);
+	switch_fault_init(&f->state, &f->faults);
+	switch_fault_wrap(&f->ops, &f->self, &f->faults, &f->state, f->w);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	f->ops->close(f->self);
+	assert_int_equal(f->toy.closes, 1);
+	waiter_free(f->w);
+	free(f);
+	return 0;
+}
+
+static int set(struct fixture *f, enum switch_state to, struct switch_change *ret)
+{
+	struct err e = {0};
+
+	return f->ops->set(f->self, to, NSEC_FOREVER, ret, &e);
+}
+
+static void test_without_faults_everything_is_passed_on(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "seed=1");
+	assert_string_equal(f->ops->driver, "toy");
+	assert_int_equal(f->ops->caps, toy_ops.caps);
+
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+	assert_int_equal(f->toy.state, SWITCH_OFF);
+	assert_true(change.is_sensed);
+	assert_int_equal(f->state.sets, 1);
+	assert_int_equal(f->state.failed + f->state.lied + f->state.late, 0);
+}
+
+static void test_a_lie_claims_the_change_and_sense_tells_the_truth(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "lie=1");
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+
+	assert_int_equal(change.applied_ns, NSEC_PER_SEC);
+	assert_false(change.is_sensed);
+	assert_int_equal(f->ops->get(f->self), SWITCH_OFF);
+	assert_int_equal(f->ops->sense(f->self), SWITCH_ON);
+	assert_int_equal(f->toy.sets, 0);
+	assert_int_equal(f->state.lied, 1);
+
+	/* honest again: the stick was never out, so there is nothing to plug in */
+	f->faults.lie = 0;
+	assert_int_equal(set(f, SWITCH_ON, &change), 0);
+	assert_int_equal(f->toy.sets, 0);
+	assert_int_equal(f->ops->get(f->self), SWITCH_ON);
+}
+
+static void test_a_failure_changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "fail=1.0");
+	assert_int_equal(set(f, SWITCH_OFF, &change), -EIO);
+
+	assert_int_equal(f->ops->get(f->self), SWITCH_ON);
+	assert_int_equal(f->toy.sets, 0);
+	assert_int_equal(f->state.failed, 1);
+}
+
+static void test_a_late_change_happens_late(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "late=1,late_ms=250");
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+
+	assert_int_equal(change.asked_ns, NSEC_PER_SEC);
+	assert_int_equal(change.applied_ns, NSEC_PER_SEC + 250 * NSEC_PER_MSEC);
+	assert_int_equal(f->toy.state, SWITCH_OFF);
+	assert_int_equal(f->state.late, 1);
+}
+
+static void test_nothing_is_injected_while_it_is_not_armed(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "fail=1");
+	f->state.is_armed = false;
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+	assert_int_equal(f->toy.state, SWITCH_OFF);
+	assert_int_equal(f->state.sets, 0);
+}
+
+static void test_the_same_seed_gives_the_same_faults(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+	uint64_t first = 0, second = 0, other = 0;
+	uint64_t *const results[] = {&first, &second, &other};
+
+	wrap(f, "fail=0.5,seed=42");
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+		f->faults.seed = i == 2 ? 43 : 42;
+		switch_fault_init(&f->state, &f->faults);
+		for (int bit = 0; bit < 64; bit++) {
+			enum switch_state to = f->toy.state == SWITCH_ON ? SWITCH_OFF : SWITCH_ON;
+
+			if (set(f, to, &change) < 0)
+				*results[i] |= UINT64_C(1) << bit;
+		}
+		assert_int_equal(f->state.failed, __builtin_popcountll(*results[i]));
+	}
+	assert_true(first == second);
+	assert_true(first != other);
+	assert_in_range(__builtin_popcountll(first), 16, 48);
+}
+
+static void test_fault_texts_are_read_exactly(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_faults got;
+	struct err e = {0};
+	static const struct {
+		const char *text;
+		const char *want;
+	} wrong[] = {
+		{"", "'' is not KEY=VALUE"},
+		{"lie", "'lie' is not KEY=VALUE"},
+		{"lie=1,", "'' is not KEY=VALUE"},
+		{"lie=2", "lie: '2' is no number from 0 to 1"},
+		{"lie=-1", "lie: '-1' is no number"},
+		{"lie=1e0", "lie: '1e0' is no number"},
+		{"lie=", "lie: '' is no number"},
+		{"lie=nan", "lie: 'nan' is no number"},
+		{"fail=1.0.0", "fail: '1.0.0' is no number"},
+		{"late_ms=600001", "late_ms: 600001 is outside"},
+		{"seed=x", "seed: 'x' is not a decimal number"},
+		{"lies=1", "'lies' is none of"},
+		{"seed=0000000000000000000000000000000000000000000000000000000000000000001",
+		 "is too long"},
+	};
+
+	wrap(f, "seed=0");
+	assert_int_equal(
+		switch_faults_parse("lie=1.0,late=0.25,late_ms=600000,fail=.5,seed=42", &got, &e),
+		0);
+	assert_true(got.lie == 1.0 && got.late == 0.25 && got.fail == 0.5);
+	assert_int_equal(got.late_ns, 600 * NSEC_PER_SEC);
+	assert_int_equal(got.seed, 42);
+
+	assert_int_equal(switch_faults_parse("late=1", &got, &e), 0);
+	assert_int_equal(got.late_ns, 500 * NSEC_PER_MSEC);
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		got.seed = 99;
+		if (switch_faults_parse(wrong[i].text, &got, &e) >= 0)
+			fail_msg("accepted: %s", wrong[i].text);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_contains(e.text, wrong[i].want);
+		assert_int_equal(got.seed, 99);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_without_faults_everything_is_passed_on),
+		TEST(test_a_lie_claims_the_change_and_sense_tells_the_truth),
+		TEST(test_a_failure_changes_nothing),
+		TEST(test_a_late_change_happens_late),
+		TEST(test_nothing_is_injected_while_it_is_not_armed),
+		TEST(test_the_same_seed_gives_the_same_faults),
+		TEST(test_fault_texts_are_read_exactly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
