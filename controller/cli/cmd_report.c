@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_report.c - verdicts out of the store. */
+#include "cli/common.h"
+#include "report/report.h"
+
+#include <string.h>
+
+#define RUNS_BY_DEFAULT 20
+
+static const struct opt options[] = {
+	{.name = "last",
+	 .letter = 'l',
+	 .type = OPT_COUNT,
+	 .arg = "N",
+	 .is_arg_optional = true,
+	 .min = 1,
+	 .max = 100000,
+	 .absent = "1, without any choice of runs 20",
+	 .help = "only the newest N runs"},
+	{.name = "kernel",
+	 .letter = 'k',
+	 .type = OPT_KERNEL,
+	 .arg = "TEXT",
+	 .help = "only runs whose kernel's name or label contains TEXT"},
+	{.name = "rig",
+	 .letter = 'r',
+	 .type = OPT_RIG,
+	 .arg = "RIG",
+	 .help = "only runs on this rig"},
+	{.name = "scenario",
+	 .letter = 's',
+	 .type = OPT_SCENARIO,
+	 .arg = "SCENARIO",
+	 .help = "only runs of this scenario"},
+	{.name = "run", .type = OPT_TEXT, .arg = "ID", .help = "only this run"},
+	OPT_ROW_JSON_FILE,
+	{.name = "html",
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "write a page to FILE, \"-\" for the standard output without the table"},
+	OPT_ROW_STORE,
+	OPT_ROW_END,
+};
+
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static int write_runs(struct cli *cli, const struct args *a, struct run *const *runs, size_t n,
+		      struct err *e)
+{
+	const char *json = args_text(a, "json");
+	const char *html = args_text(a, "html");
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	int r = 0;
+
+	if (json) {
+		report_json(&text, runs, n);
+		r = cli_write(cli, json, &text, e);
+		strbuf_reset(&text);
+	}
+	if (r >= 0 && html) {
+		report_html(&text, runs, n, "stallrig: worst delays");
+		r = cli_write(cli, html, &text, e);
+		strbuf_reset(&text);
+	}
+	if (r < 0 || is_stdout(json) || is_stdout(html))
+		return r;
+	if (n)
+		report_table(&text, runs, n, cli->is_out_tty);
+	return cli_write(cli, "-", &text, e);
+}
+
+/* The store gives the newest first; a table grows downwards. */
+static void reverse(struct run **runs, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		struct run *r = runs[i];
+
+		runs[i] = runs[n - 1 - i];
+		runs[n - 1 - i] = r;
+	}
+}
+
+static int run_report(struct cli *cli, const struct args *a, struct err *e)
+{
+	bool has_filter = args_has(a, "kernel") || args_has(a, "rig") || args_has(a, "scenario") ||
+			  args_has(a, "run");
+	struct store_filter filter = {
+		.run_id = args_text(a, "run"),
+		.kernel = args_text(a, "kernel"),
+		.rig = args_text(a, "rig"),
+		.scenario = args_text(a, "scenario"),
+		.last = args_has(a, "last") ? args_count(a, "last", 1)
+			: has_filter        ? 0
+					    : RUNS_BY_DEFAULT,
+	};
+	bool with_trials = args_has(a, "json") || args_has(a, "html");
+	auto_store struct store *st = NULL;
+	struct run **runs = NULL;
+	size_t n = 0;
+	int r;
+
+	r = cli_store_open(a, STORE_READ, &st, e);
+	if (r < 0)
+		return r;
+	r = store_runs(st, &filter, with_trials, &runs, &n, e);
+	if (r < 0)
+		return r;
+	if (n == 0 && filter.run_id)
+		r = err_set(e, ERR_USAGE, ENOENT, "%s: there is no run '%s'", store_location(st),
+			    filter.run_id);
+	else if (n == 0)
+		fprintf(cli->log, "stallrig: %s: no run matches\n", store_location(st));
+	reverse(runs, n);
+	if (r >= 0)
+		r = write_runs(cli, a, runs, n, e);
+	for (size_t i = 0; i < n; i++)
+		run_free(runs[i]);
+	free(runs);
+	return r;
+}
+
+const struct cmd cmd_report = {
+	.name = "report",
+	.summary = "Show the verdicts of runs, as table, JSON or a page",
+	.details = "The exit status says whether the report was made, not what the verdicts are.",
+	.options = options,
+	.run = run_report,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_rig.c - the rigs that are described, and what is in a description. */
+#include "cli/common.h"
+#include "report/text.h"
+#include "rig/rig.h"
+
+static const struct opt list_options[] = {
+	OPT_ROW_NAMES,
+	OPT_ROW_END,
+};
+
+static void add_rig_row(struct strbuf *out, const char *name, const char *rig_class,
+			const char *arch, const char *machine)
+{
+	text_add_padded(out, name, 24, false);
+	text_add_padded(out, rig_class, 10, false);
+	text_add_padded(out, arch, 10, false);
+	strbuf_addf(out, "%s\n", machine);
+}
+
+static int run_list(struct cli *cli, const struct args *a, struct err *e)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_name_list struct name_list names = {0};
+	struct err first = {0};
+	int r;
+
+	r = names_in("STALLRIG_RIGS", "fixtures/rigs", &names, e);
+	if (r < 0)
+		return r;
+	if (!args_has(a, "names"))
+		add_rig_row(&text, "name", "class", "arch", "machine");
+	for (size_t i = 0; i < names.n; i++) {
+		auto_rig_cfg struct rig_cfg *cfg = NULL;
+		struct err broken = {0};
+
+		if (args_has(a, "names")) {
+			strbuf_addf(&text, "%s\n", names.names[i]);
+			continue;
+		}
+		if (rig_cfg_load(names.names[i], &cfg, &broken) < 0) {
+			if (!first.code)
+				first = broken;
+			continue;
+		}
+		add_rig_row(&text, cfg->name, cfg->rig_class, cfg->arch, cfg->boot.machine);
+	}
+	r = cli_write(cli, "-", &text, e);
+	if (r >= 0 && first.code) { /* the others are listed all the same */
+		*e = first;
+		return -first.code;
+	}
+	return r;
+}
+
+const struct cmd cmd_rig_list = {
+	.name = "rig list",
+	.summary = "List the rigs that are described",
+	.options = list_options,
+	.run = run_list,
+};
+
+static int run_show(struct cli *cli, const struct args *a, struct err *e)
+{
+	auto_strbuf struct strbuf modules = STRBUF_INIT;
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	int r;
+
+	r = rig_cfg_load(a->positional[0], &cfg, e);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
+		strbuf_addf(&modules, "%s%s", i ? ", " : "", cfg->boot.modules[i]);
+	fact_add(&text, "name", "%s", cfg->name);
+	fact_add(&text, "file", "%s", cfg->path);
+	fact_add(&text, "class", "%s", cfg->rig_class);
+	fact_add(&text, "arch", "%s", cfg->arch);
+	fact_add(&text, "boot", "%s, machine %s, cpu %s, %u CPUs, %u MiB, answer within %u s",
+		 cfg->boot.driver, cfg->boot.machine, cfg->boot.cpu, cfg->boot.cpus,
+		 cfg->boot.memory_mib, cfg->boot.timeout_s);
+	fact_add(&text, "command line", "%s", cfg->boot.append);
+	fact_add(&text, "modules", "%s", strbuf_str(&modules));
+	if (cfg->console.baud)
+		fact_add(&text, "console", "%s, %s, %u baud", cfg->console.driver,
+			 cfg->console.device, cfg->console.baud);
+	else
+		fact_add(&text, "console", "%s, %s, no line rate", cfg->console.driver,
+			 cfg->console.device);
+	fact_add(&text, "agent link", "%s", cfg->link.driver);
+	fact_add(&text, "stick", "%s, %s, %u MiB %s with %s of %u MiB", cfg->stick.serial,
+		 cfg->stick.usb_path, cfg->stick.size_mib, cfg->stick.filesystem, cfg->stick.file,
+		 cfg->stick.file_mib);
+	fact_add(&text, "switch", "%s, %s, port %u, off for at least %u ms, settles in %u ms",
+		 cfg->stick_switch.name, cfg->stick_switch.driver, cfg->stick_switch.port,
+		 cfg->stick_switch.min_off_ms, cfg->stick_switch.settle_ms);
+	if (cfg->stick_switch.max_cycles)
+		fact_add(&text, "switch cycles", "at most %u", cfg->stick_switch.max_cycles);
+	return cli_write(cli, "-", &text, e);
+}
+
+const struct cmd cmd_rig_show = {
+	.name = "rig show",
+	.summary = "Check the description of a rig and show what it says",
+	.positional = {.name = "RIG", .type = OPT_RIG, .min = 1, .max = 1},
+	.run = run_show,
+};

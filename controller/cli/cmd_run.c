@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_run.c - runs a scenario on a rig with kernel builds and keeps what comes out. */
+#include "base/fdio.h"
+#include "cli/common.h"
+#include "report/report.h"
+#include "report/run_text.h"
+#include "report/text.h"
+#include "trial/runner.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define LOCK_WAIT_NS (3600 * NSEC_PER_SEC) /* for a rig that another run holds */
+#define APPEND_MAX   1024                  /* the kernel's own limit is 2048 with all else */
+
+static const struct opt options[] = {
+	{.name = "rig",
+	 .letter = 'r',
+	 .type = OPT_RIG,
+	 .arg = "RIG",
+	 .is_required = true,
+	 .help = "name of the rig, or its YAML file"},
+	{.name = "scenario",
+	 .letter = 's',
+	 .type = OPT_SCENARIO,
+	 .arg = "SCENARIO",
+	 .is_required = true,
+	 .help = "name of the scenario, or its YAML file"},
+	{.name = "kernel",
+	 .letter = 'k',
+	 .type = OPT_KERNEL,
+	 .arg = "KERNEL",
+	 .is_required = true,
+	 .is_list = true,
+	 .help = "a build in the kernel store, or a series as in debian:6.1"},
+	{.name = "append",
+	 .letter = 'A',
+	 .type = OPT_TEXT,
+	 .arg = "TEXT",
+	 .help = "add this to the kernel command line"},
+	{.name = "trials",
+	 .letter = 'n',
+	 .type = OPT_COUNT,
+	 .arg = "N",
+	 .min = 1,
+	 .max = 10000,
+	 .absent = "the scenario's",
+	 .help = "how many valid trials are wanted"},
+	{.name = "boots",
+	 .letter = 'b',
+	 .type = OPT_COUNT,
+	 .arg = "N",
+	 .min = 1,
+	 .max = 10000,
+	 .absent = "by the scenario's trials.per_boot",
+	 .help = "spread the trials over N boots"},
+	OPT_ROW_JSON_FILE,
+	OPT_ROW_STORE,
+	{.name = "faults",
+	 .type = OPT_TEXT,
+	 .arg = "SPEC",
+	 .help = "make the switch misbehave by chance, as in lie=1.0,seed=42; keys fail, lie, late, "
+		 "late_ms, seed"},
+	{.name = "keep-going",
+	 .type = OPT_FLAG,
+	 .help = "go on with the next kernel after a RIG-FAULT"},
+	{.name = "no-wait",
+	 .type = OPT_FLAG,
+	 .help = "give up at once if another run holds the rig, else up to an hour is waited"},
+	OPT_ROW_END,
+};
+
+/* One invocation of the command. */
+struct session {
+	struct cli *cli;
+	struct store *store;
+	struct run *runs[OPT_LIST_MAX]; /* owned */
+	size_t n_runs;
+	const struct run *begun; /* its head row is in the store */
+};
+
+static void session_release(struct session *s)
+{
+	for (size_t i = 0; i < s->n_runs; i++)
+		run_free(s->runs[i]);
+}
+
+/* ---- hooks: what the runner tells is stored first and then shown ---- */
+
+static void on_phase(void *self, const struct run *r, const char *text)
+{
+	struct session *s = self;
+
+	(void)r;
+	progress_now(s->cli, text);
+}
+
+static int on_run(void *self, const struct run *r, struct err *e)
+{
+	struct session *s = self;
+
+	if (s->begun == r)
+		return store_run_update(s->store, r, e);
+	s->begun = r;
+	return store_run_begin(s->store, r, e);
+}
+
+static int on_boot(void *self, const struct run *r, const struct trial_boot *b, struct err *e)
+{
+	struct session *s = self;
+
+	return store_boot_add(s->store, r, b, e);
+}
+
+static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
+{
+	struct session *s = self;
+	auto_strbuf struct strbuf line = STRBUF_INIT;
+	int ret;
+
+	ret = store_trial_add(s->store, r, t, e);
+	if (ret < 0)
+		return ret;
+	strbuf_addf(&line, "trial %u, boot %u: ", t->number, t->boot);
+	if (t->worst_us >= 0) {
+		text_add_ms(&line, t->worst_us);
+		strbuf_adds(&line, ", ");
+	}
+	run_text_add_trial(&line, r, t);
+	if (!t->is_valid && !t->is_crash && t->evidence[t->missing].detail[0])
+		strbuf_addf(&line, " (%s)", t->evidence[t->missing].detail);
+	progress_stays(s->cli, strbuf_str(&line));
+	return store_run_update(s->store, r, e);
+}
+
+static const struct runner_hooks hooks = {
+	.phase = on_phase,
+	.run = on_run,
+	.boot = on_boot,
+	.trial = on_trial,
+};
+
+/* ---- */
+
+/* Waits for the rig if it is held and that is allowed; says for whom. */
+static int run_one(struct session *s, struct runner_cfg *cfg, bool may_wait, struct run **ret,
+		   struct err *e)
+{
+	auto_free char *text = NULL;
+	int r;
+
+	cfg->lock_wait_ns = 0;
+	r = runner_run(cfg, ret, e);
+	if (r != -EBUSY || *ret || !may_wait)
+		return r;
+	text = xasprintf("waiting: %s", e->text);
+	progress_stays(s->cli, text);
+	err_clear(e);
+	cfg->lock_wait_ns = LOCK_WAIT_NS;
+	return runner_run(cfg, ret, e);
+}
+
+/* The order in which one verdict outweighs another in the exit status of several runs. */
+static unsigned weight(enum verdict v)
+{
+	static const enum verdict order[] = {VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_UNTESTABLE,
+					     VERDICT_FAIL, VERDICT_RIG_FAULT};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(order); i++)
+		if (order[i] == v)
+			return i;
+	return ARRAY_SIZE(order);
+}
+
+static enum verdict heaviest(const struct session *s)
+{
+	enum verdict v = VERDICT_PASS;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		if (weight(s->runs[i]->result.verdict) > weight(v))
+			v = s->runs[i]->result.verdict;
+	return v;
+}
+
+static int show_end(struct session *s, const struct args *a, struct err *e)
+{
+	const char *json = args_text(a, "json");
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	int r = 0;
+
+	progress_clear(s->cli);
+	if (s->n_runs == 0)
+		return 0;
+	if (json) {
+		report_json(&text, s->runs, s->n_runs);
+		r = cli_write(s->cli, json, &text, e);
+		strbuf_reset(&text);
+	}
+	if (r < 0 || (json && strcmp(json, "-") == 0))
+		return r;
+	report_table(&text, s->runs, s->n_runs, s->cli->is_out_tty);
+	strbuf_adds(&text, "\n");
+	fact_add(&text, "store", "%s", store_location(s->store));
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct run *r_ = s->runs[i];
+
+		if (r_->n_boots && r_->boots[0].recording) {
+			const char *path = r_->boots[0].recording;
+			const char *slash = strrchr(path, '/');
+
+			fact_add(&text, "recordings", "%.*s", slash ? (int)(slash - path) : 0,
+				 path);
+		}
+		if (r_->n_trials)
+			fact_add(&text, "details", "stallrig show %s.%u", r_->id,
+				 r_->trials[r_->n_trials - 1]->number);
+	}
+	return cli_write(s->cli, "-", &text, e);
+}
+
+static int check_append(const char *append, struct err *e)
+{
+	if (!append)
+		return 0;
+	if (strlen(append) > APPEND_MAX)
+		return err_set(e, ERR_USAGE, E2BIG, "'run': --append: longer than %d bytes",
+			       APPEND_MAX);
+	for (const char *p = append; *p; p++)
+		if (!isprint((unsigned char)*p))
+			return err_set(e, ERR_USAGE, EINVAL,
+				       "'run': --append: byte %zu is not printable ASCII",
+				       (size_t)(p - append) + 1);
+	return 0;
+}
+
+/* A series ("debian:6.1") means the rig's arch; a name is what it is. */
+static int find_kernels(const struct kernels_ctx *ctx, const struct opt_value *specs,
+			const char *arch, struct kernel_list *ret, struct err *e)
+{
+	ret->builds = xcalloc(specs->n, sizeof(*ret->builds));
+	for (unsigned i = 0; i < specs->n; i++) {
+		bool is_series = strchr(specs->texts[i], ':') != NULL;
+		int r;
+
+		r = kernel_find(ctx, specs->texts[i], is_series ? arch : NULL, &ret->builds[i], e);
+		if (r == -ENOENT && is_series) {
+			auto_free char *text = xstrdup(e->text);
+
+			return err_set(e, e->kind, ENOENT,
+				       "%s; 'stallrig kernel fetch %s --arch %s' gets it", text,
+				       specs->texts[i], arch);
+		}
+		if (r < 0)
+			return r;
+		ret->n++;
+	}
+	return 0;
+}
+
+static int run_kernels(struct session *s, const struct args *a, struct runner_cfg *cfg,
+		       const struct kernel_list *kernels, struct err *e)
+{
+	for (size_t i = 0; i < kernels->n; i++) {
+		struct run *run = NULL;
+		int r;
+
+		cfg->kernel = kernels->builds[i];
+		r = run_one(s, cfg, !args_has(a, "no-wait"), &run, e);
+		if (run)
+			s->runs[s->n_runs++] = run;
+		if (r < 0)
+			return r;
+		if (run && run->result.verdict == VERDICT_RIG_FAULT && !args_has(a, "keep-going"))
+			break;
+	}
+	return 0;
+}
+
+static int run_run(struct cli *cli, const struct args *a, struct err *e)
+{
+	__attribute__((cleanup(session_release))) struct session s = {.cli = cli};
+	auto_scenario struct scenario *scenario = NULL;
+	auto_rig_cfg struct rig_cfg *rig = NULL;
+	auto_store struct store *store = NULL;
+	struct kernel_list kernels = {0};
+	struct kernels_ctx ctx;
+	struct err late = {0};
+	struct runner_cfg cfg = {
+		.kernels = &ctx,
+		.append = args_text(a, "append"),
+		.trials = args_count(a, "trials", 0),
+		.faults = args_text(a, "faults"),
+		.w = cli->w,
+		.hooks = &hooks,
+		.self = &s,
+	};
+	int shown;
+	int r;
+
+	waiter_catch_stop_signals();
+	cli_kernels_ctx(cli, &ctx);
+	r = check_append(cfg.append, e);
+	if (r < 0)
+		return r;
+	r = rig_cfg_load(args_text(a, "rig"), &rig, e);
+	if (r < 0)
+		return r;
+	r = scenario_load(args_text(a, "scenario"), &scenario, e);
+	if (r < 0)
+		return r;
+	cfg.rig = rig;
+	cfg.scenario = scenario;
+	if (args_has(a, "boots")) {
+		unsigned trials = cfg.trials ? cfg.trials : scenario->trials.valid;
+		unsigned boots = args_count(a, "boots", 1);
+
+		cfg.per_boot = (trials + boots - 1) / boots;
+	}
+	/* the store last: a command line that is wrong leaves nothing behind */
+	r = find_kernels(&ctx, args_list(a, "kernel"), rig->arch, &kernels, e);
+	if (r >= 0)
+		r = cli_store_open(a, STORE_WRITE, &store, e);
+	s.store = store;
+	if (r >= 0)
+		r = run_kernels(&s, a, &cfg, &kernels, e);
+	kernel_list_release(&kernels);
+
+	/* what was done is shown also if something went wrong then */
+	shown = show_end(&s, a, &late);
+	if (r >= 0 && shown < 0) {
+		*e = late;
+		r = shown;
+	}
+	return r < 0 ? r : verdict_exit_code(heaviest(&s));
+}
+
+const struct cmd cmd_run = {
+	.name = "run",
+	.summary = "Run a scenario on a rig with a kernel and give the verdict",
+	.details =
+		"Results land in the store trial by trial; each byte of the console is recorded. "
+		"The exit status is the verdict's: 0 PASS, 1 FAIL, 125 INCONCLUSIVE or "
+		"UNTESTABLE, 130 RIG-FAULT. Of several kernels the worst one counts.",
+	.options = options,
+	.run = run_run,
+};

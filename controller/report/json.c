@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* json.c - runs and trials as JSON. What is unknown is absent, never null. */
+#include "base/waiter.h"
+#include "console/console.h"
+#include "report/excerpt.h"
+#include "report/report.h"
+#include "report/run_text.h"
+#include "report/text.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <string.h>
+
+/* Enough for microseconds in milliseconds, and few enough that 4.9 is not 4.9000000000000004. */
+#define DUMP_FLAGS (JSON_REAL_PRECISION(12) | JSON_COMPACT)
+
+static void set(json_t *obj, const char *key, json_t *value)
+{
+	if (json_object_set_new_nocheck(obj, key, value) < 0)
+		abort(); /* out of memory, as xcalloc() */
+}
+
+static void append(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) < 0)
+		abort();
+}
+
+static json_t *text_value(const char *s)
+{
+	auto_strbuf struct strbuf clean = STRBUF_INIT;
+
+	text_add_utf8(&clean, s, strlen(s));
+	return json_stringn_nocheck(strbuf_str(&clean), clean.len);
+}
+
+/* Absent if NULL or empty. */
+static void set_text(json_t *obj, const char *key, const char *s)
+{
+	if (s && *s)
+		set(obj, key, text_value(s));
+}
+
+static void set_count(json_t *obj, const char *key, uint64_t n)
+{
+	set(obj, key, json_integer((json_int_t)n));
+}
+
+/* Absent if it is not a number. */
+static void set_real(json_t *obj, const char *key, double v)
+{
+	if (isfinite(v))
+		set(obj, key, json_real(v));
+}
+
+static void set_ms_of_us(json_t *obj, const char *key, int64_t us)
+{
+	if (us >= 0)
+		set_real(obj, key, (double)us / 1000.0);
+}
+
+static void set_wall(json_t *obj, const char *key, int64_t wall_ns)
+{
+	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
+
+	set_text(obj, key, text);
+}
+
+static json_t *trial_head(const struct run *r, const struct trial *t)
+{
+	auto_strbuf struct strbuf id = STRBUF_INIT;
+	json_t *obj = json_object();
+
+	run_text_add_trial_id(&id, r, t);
+	set_text(obj, "id", strbuf_str(&id));
+	set(obj, "valid", json_boolean(t->is_valid));
+	if (!t->is_valid && !t->is_crash)
+		set_text(obj, "missing_evidence", evidence_name(t->missing));
+	set_ms_of_us(obj, "worst_ms", t->worst_us);
+	if (t->worst_us >= 0 && t->worst_cpu >= 0)
+		set(obj, "worst_cpu", json_integer(t->worst_cpu));
+	set_text(obj, "worst_probe", t->worst_probe);
+	set_text(obj, "worst_func", t->worst_func);
+	if (t->is_crash)
+		set(obj, "crash", text_value(t->crash));
+	set_count(obj, "boot", t->boot);
+	set_count(obj, "unplug", t->unplug);
+	set_wall(obj, "started", t->started_wall_ns);
+	return obj;
+}
+
+static json_t *boot_value(const struct trial_boot *b)
+{
+	json_t *obj = json_object();
+
+	set_count(obj, "number", b->number);
+	if (b->boot_ms >= 0)
+		set(obj, "boot_ms", json_integer(b->boot_ms));
+	set_count(obj, "console_bytes", b->console_bytes);
+	set_text(obj, "banner", b->banner);
+	set_text(obj, "environment", b->environment);
+	set_text(obj, "recording", b->recording);
+	return obj;
+}
+
+/* What a run is of, without its trials. */
+static json_t *run_head(const struct run *r)
+{
+	const struct judge_result *j = &r->result;
+	json_t *obj = json_object();
+
+	set_text(obj, "id", r->id);
+	set_text(obj, "kernel", r->kernel);
+	set_text(obj, "kernel_label", r->kernel_label);
+	set_text(obj, "rig", r->rig);
+	set_text(obj, "scenario", r->scenario);
+	set_text(obj, "verdict", verdict_name(j->verdict));
+	set_text(obj, "reason", j->reason);
+	set_text(obj, "strength", j->strength);
+	set_real(obj, "limit_ms", (double)r->limit_us / 1000.0);
+	set_ms_of_us(obj, "worst_ms", j->worst_us);
+	set_ms_of_us(obj, "p50_ms", j->p50_us);
+	set_count(obj, "over", j->over);
+	set_count(obj, "valid", j->valid);
+	set_count(obj, "invalid", j->invalid);
+	set_count(obj, "crashes", j->crashes);
+	set_count(obj, "planned_valid", r->planned_valid);
+	set_count(obj, "boots_valid", j->boots);
+	set_count(obj, "boots_over", j->boots_over);
+	set(obj, "is_clustered", json_boolean(j->is_clustered));
+	if (j->valid) {
+		set_real(obj, "over_low", j->over_low);
+		set_real(obj, "over_high", j->over_high);
+	}
+	set_real(obj, "confidence", r->confidence);
+	set_text(obj, "rig_fault", r->rig_fault);
+	set_text(obj, "untestable", r->untestable);
+	set_text(obj, "rig_class", r->rig_class);
+	set_text(obj, "arch", r->arch);
+	set_text(obj, "append", r->append);
+	set_text(obj, "kernel_release", r->kernel_release);
+	set_text(obj, "kernel_version", r->kernel_version);
+	set_text(obj, "kernel_config_sha256", r->kernel_config_sha256);
+	set_text(obj, "kernel_image_sha256", r->kernel_image_sha256);
+	set_text(obj, "scenario_sha256", r->scenario_sha256);
+	set_wall(obj, "started", r->started_wall_ns);
+	set_wall(obj, "ended", r->ended_wall_ns);
+	return obj;
+}
+
+static void dump(struct strbuf *out, json_t *value)
+{
+	auto_free char *text = json_dumps(value, DUMP_FLAGS);
+
+	if (!text)
+		abort();
+	strbuf_adds(out, text);
+	strbuf_adds(out, "\n");
+	json_decref(value);
+}
+
+void report_json(struct strbuf *out, struct run *const *runs, size_t n)
+{
+	json_t *root = json_object();
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct run *r = runs[i];
+		json_t *obj = run_head(r);
+		json_t *boots = json_array();
+		json_t *trials = json_array();
+
+		for (size_t k = 0; k < r->n_boots; k++)
+			append(boots, boot_value(&r->boots[k]));
+		for (size_t k = 0; k < r->n_trials; k++)
+			append(trials, trial_head(r, r->trials[k]));
+		set(obj, "boots", boots);
+		set(obj, "trials", trials);
+		append(array, obj);
+	}
+	set(root, "runs", array);
+	dump(out, root);
+}
+
+static json_t *evidence_value(const struct trial *t)
+{
+	json_t *array = json_array();
+
+	for (enum evidence_id id = 0; id < EVIDENCE_MAX; id++) {
+		const struct evidence *ev = &t->evidence[id];
+		json_t *obj = json_object();
+
+		set_text(obj, "name", evidence_name(id));
+		set_text(obj, "state", evidence_state_name(ev->state));
+		set_text(obj, "detail", ev->detail);
+		append(array, obj);
+	}
+	return array;
+}
+
+static json_t *timeline_value(const struct trial *t)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < t->n_moments; i++) {
+		const struct trial_moment *m = &t->moments[i];
+		json_t *obj = json_object();
+
+		set_real(obj, "t_ms", (double)m->t_ns / 1e6);
+		set_text(obj, "what", m->what);
+		set_text(obj, "detail", m->detail);
+		append(array, obj);
+	}
+	return array;
+}
+
+static json_t *delays_value(const struct trial *t)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < t->n_delays; i++) {
+		const struct trial_delay *d = &t->delays[i];
+		json_t *obj = json_object();
+
+		set_real(obj, "ms", (double)d->us / 1000.0);
+		if (d->cpu >= 0)
+			set(obj, "cpu", json_integer(d->cpu));
+		set_text(obj, "probe", d->probe);
+		if (d->due_us != CONSOLE_UNKNOWN)
+			set_real(obj, "due_kernel_s", (double)d->due_us / 1e6);
+		set(obj, "live", json_boolean(d->is_live));
+		set(obj, "suspect", json_boolean(d->is_suspect));
+		set_count(obj, "offset", d->offset);
+		append(array, obj);
+	}
+	return array;
+}
+
+static json_t *incidents_value(const struct trial *t)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < t->n_incidents; i++) {
+		const struct trial_incident *inc = &t->incidents[i];
+		json_t *obj = json_object();
+
+		set_text(obj, "class", inc->cls);
+		set_text(obj, "title", inc->title);
+		set_count(obj, "count", inc->count);
+		if (inc->t_first_us != CONSOLE_UNKNOWN)
+			set_real(obj, "t_first_s", (double)inc->t_first_us / 1e6);
+		if (inc->worst_s != CONSOLE_UNKNOWN)
+			set(obj, "worst_s", json_integer(inc->worst_s));
+		set_count(obj, "offset", inc->offset);
+		append(array, obj);
+	}
+	return array;
+}
+
+static void set_console(json_t *obj, const struct trial *t, const struct trial_boot *b)
+{
+	auto_excerpt struct excerpt x = EXCERPT_INIT;
+	struct err e = {0};
+	int64_t cut_ns;
+	bool has_cut;
+	json_t *array;
+
+	set_text(obj, "recording", b->recording);
+	set_count(obj, "console_from", t->console_from);
+	set_count(obj, "console_to", t->console_to);
+	if (run_text_excerpt(t, b, &x, &has_cut, &cut_ns, &e) < 0) {
+		set_text(obj, "console_error", e.text);
+		return;
+	}
+	array = json_array();
+	for (size_t i = 0; i < x.n; i++) {
+		json_t *line = json_object();
+
+		set_real(line, "t_boot_ms", (double)x.lines[i].t_ns / 1e6);
+		if (has_cut)
+			set_real(line, "t_ms", (double)(x.lines[i].t_ns - cut_ns) / 1e6);
+		set_count(line, "offset", x.lines[i].offset);
+		set(line, "text", text_value(x.lines[i].text));
+		append(array, line);
+	}
+	set(obj, "console", array);
+}
+
+void report_trial_json(struct strbuf *out, const struct run *r, const struct trial *t)
+{
+	const struct trial_boot *b = run_text_boot(r, t->boot);
+	json_t *obj = trial_head(r, t);
+	json_t *numbers = json_object();
+
+	for (size_t i = 0; i < t->n_numbers; i++)
+		set(numbers, t->numbers[i].name, json_integer(t->numbers[i].value));
+	set(obj, "run", run_head(r));
+	set(obj, "evidence", evidence_value(t));
+	set(obj, "timeline", timeline_value(t));
+	set(obj, "delays", delays_value(t));
+	set(obj, "incidents", incidents_value(t));
+	set(obj, "numbers", numbers);
+	if (b) {
+		set(obj, "booted", boot_value(b));
+		set_console(obj, t, b);
+	}
+	dump(out, obj);
+}

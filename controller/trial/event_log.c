@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* event_log.c - console events of one boot. */
+#include "trial/event_log.h"
+
+#include <string.h>
+
+void event_log_release(struct event_log *log)
+{
+	util_free(log->rows);
+	memset(log, 0, sizeof(*log));
+}
+
+/* The copies' pointers must follow their row. */
+static void repoint(struct seen_event *row)
+{
+	row->ev.text = row->text;
+	row->ev.title = row->title;
+}
+
+void event_log_add(struct event_log *log, const struct console_event *ev)
+{
+	struct seen_event *row;
+	size_t n;
+
+	if (log->n == EVENT_LOG_MAX) {
+		log->lost++;
+		return;
+	}
+	if (log->n == log->cap) {
+		log->cap = log->cap ? log->cap * 2 : 64;
+		log->rows = xrealloc(log->rows, log->cap, sizeof(*log->rows));
+		for (size_t i = 0; i < log->n; i++)
+			repoint(&log->rows[i]);
+	}
+	row = &log->rows[log->n++];
+	memset(row, 0, sizeof(*row));
+	row->ev = *ev;
+	n = ev->text_len < sizeof(row->text) - 1 ? ev->text_len : sizeof(row->text) - 1;
+	memcpy(row->text, ev->text, n);
+	row->ev.text_len = n;
+	(void)snprintf(row->title, sizeof(row->title), "%s", ev->title);
+	repoint(row);
+}
+
+const struct seen_event *event_log_find(const struct event_log *log, size_t from,
+					enum console_class cls)
+{
+	for (size_t i = from; i < log->n; i++)
+		if (log->rows[i].ev.cls == cls && !log->rows[i].ev.is_suspect)
+			return &log->rows[i];
+	return NULL;
+}
+
+const struct seen_event *event_log_find_mark(const struct event_log *log, size_t from,
+					     const char *nonce)
+{
+	for (size_t i = from; i < log->n; i++)
+		if (log->rows[i].ev.cls == CONSOLE_MARK && !log->rows[i].ev.is_suspect &&
+		    strcmp(log->rows[i].ev.u.mark.nonce, nonce) == 0)
+			return &log->rows[i];
+	return NULL;
+}
+
+const struct seen_event *event_log_find_disconnect(const struct event_log *log, size_t from,
+						   const char *port)
+{
+	for (size_t i = from; i < log->n; i++)
+		if (log->rows[i].ev.cls == CONSOLE_USB_DISCONNECT && !log->rows[i].ev.is_suspect &&
+		    strcmp(log->rows[i].ev.u.usb.port, port) == 0)
+			return &log->rows[i];
+	return NULL;
+}
+
+const struct seen_event *event_log_find_crash(const struct event_log *log, size_t from)
+{
+	for (size_t i = from; i < log->n; i++)
+		if (console_class_severity(log->rows[i].ev.cls) >= CONSOLE_STALL)
+			return &log->rows[i];
+	return NULL;
+}

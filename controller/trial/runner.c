@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner.c - executes a scenario: runs, boots and the bookkeeping of trials. */
+#include "base/fdio.h"
+#include "base/frame.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/rng.h"
+#include "rig/switch_fault.h"
+#include "runner_priv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define CRASH_GRACE_NS (2 * NSEC_PER_SEC) /* the rest of a crash report may still be coming */
+
+/* ---- console ---- */
+
+static void on_event(void *self, const struct console_event *ev)
+{
+	struct runner *rn = self;
+
+	event_log_add(&rn->log, ev);
+}
+
+/* Every byte is on disk before it is interpreted. */
+static void on_console(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	struct runner *rn = self;
+
+	if (!rn->rec || rn->console_err.kind != ERR_NONE)
+		return;
+	if (recording_add(rn->rec, bytes, n, t_host_ns, &rn->console_err) < 0)
+		return;
+	console_parser_feed(rn->parser, bytes, n, t_host_ns);
+}
+
+void runner_phase(struct runner *rn, const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_debug(LOG_TRIAL, "%s", text);
+	if (rn->cfg->hooks && rn->cfg->hooks->phase)
+		rn->cfg->hooks->phase(rn->cfg->self, rn->run, text);
+}
+
+bool runner_has_crash(const struct runner *rn)
+{
+	return event_log_find_crash(&rn->log, 0) != NULL;
+}
+
+/* ---- a trial ---- */
+
+static void copy_incidents(struct runner *rn)
+{
+	for (size_t i = rn->obs.log_from; i < rn->log.n; i++) {
+		const struct console_event *ev = &rn->log.rows[i].ev;
+		struct trial_incident *inc = NULL;
+
+		if (ev->cls <= CONSOLE_BOOT || ev->cls == CONSOLE_USB_NEW)
+			continue;
+		for (size_t k = 0; k < rn->trial->n_incidents; k++)
+			if (strcmp(rn->trial->incidents[k].cls, console_class_name(ev->cls)) == 0 &&
+			    strncmp(rn->trial->incidents[k].title, ev->title,
+				    sizeof(inc->title) - 1) == 0)
+				inc = &rn->trial->incidents[k];
+		if (inc) {
+			inc->count++;
+			continue;
+		}
+		inc = trial_add_incident(rn->trial);
+		if (!inc)
+			return;
+		(void)snprintf(inc->cls, sizeof(inc->cls), "%s", console_class_name(ev->cls));
+		(void)snprintf(inc->title, sizeof(inc->title), "%s", ev->title);
+		inc->count = 1;
+		inc->t_first_us = ev->t_kernel_us;
+		inc->worst_s = console_class_severity(ev->cls) >= CONSOLE_STALL
+				       ? ev->u.stall.seconds
+				       : CONSOLE_UNKNOWN;
+		inc->offset = ev->offset;
+	}
+}
+
+static void copy_moments(struct runner *rn)
+{
+	const struct observation *o = &rn->obs;
+	nsec_t t0 = o->cut_asked_ns;
+
+	if (t0 == 0)
+		return;
+	trial_add_moment(rn->trial, 0, "cut-asked", "command to switch %s",
+			 switch_name(rig_switch(rn->rig)));
+	if (o->cut_applied_ns)
+		trial_add_moment(rn->trial, o->cut_applied_ns - t0, "cut-applied", "%s",
+				 switch_driver(rig_switch(rn->rig))->driver);
+	for (size_t i = o->log_armed; i < rn->log.n; i++) {
+		const struct console_event *ev = &rn->log.rows[i].ev;
+
+		trial_add_moment(rn->trial, ev->t_host_ns - t0, console_class_name(ev->cls), "%s",
+				 ev->text);
+	}
+	if (o->end_ns)
+		trial_add_moment(rn->trial, o->end_ns - t0, "window-end", "probe read");
+}
+
+/* A crash report is still coming in: let it, then name it. */
+static int note_crash(struct runner *rn, struct err *e)
+{
+	const struct seen_event *ev;
+	int r;
+
+	if (!runner_has_crash(rn))
+		return 0;
+	r = waiter_sleep(rn->w, CRASH_GRACE_NS, e);
+	if (r < 0)
+		return r;
+	ev = event_log_find_crash(&rn->log, 0);
+	rn->trial->is_crash = true;
+	(void)snprintf(rn->trial->crash, sizeof(rn->trial->crash), "%s: %s",
+		       console_class_name(ev->ev.cls), ev->title);
+	return 0;
+}
+
+/* A machine that ended without a crash report is the rig's fault and ends the run. */
+static void note_machine_end(struct runner *rn)
+{
+	auto_free char *how = NULL;
+
+	if (rn->trial->is_crash || rn->run->rig_fault || rig_is_running(rn->rig, &how))
+		return;
+	rn->run->rig_fault = xasprintf("machine-ended: the target machine ended by itself: %s",
+				       how ? how : "no reason given");
+}
+
+static void make_nonce(struct runner *rn, const char *what, char ret[33])
+{
+	(void)snprintf(ret, 33, "%s-%u-%08x", what, rn->trial->number,
+		       (unsigned)(rng_u64(&rn->rng) & 0xffffffffu));
+}
+
+static int store_trial(struct runner *rn, struct err *e)
+{
+	struct run *run = rn->run;
+
+	run->trials = xrealloc(run->trials, run->n_trials + 1, sizeof(*run->trials));
+	run->trials[run->n_trials++] = rn->trial;
+	run_judge(run);
+	if (rn->cfg->hooks && rn->cfg->hooks->trial)
+		return rn->cfg->hooks->trial(rn->cfg->self, run, rn->trial, e);
+	return 0;
+}
+
+/* One unplug. *ret_is_boot_usable: the target is as it was before, the next trial may follow. */
+static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usable, struct err *e)
+{
+	int r;
+
+	rn->trial = trial_new();
+	rn->trial->number = (unsigned)rn->run->n_trials + 1;
+	rn->trial->boot = rn->boot->number;
+	rn->trial->unplug = unplug;
+	rn->trial->started_wall_ns = wall_now();
+	rn->trial->console_from = recording_bytes(rn->rec);
+	rn->trial->worst_us = -1;
+	rn->trial->worst_cpu = -1;
+	memset(&rn->obs, 0, sizeof(rn->obs));
+	rn->obs.scenario = rn->sc;
+	rn->obs.log = &rn->log;
+	rn->obs.log_from = rn->log.n;
+	rn->obs.log_armed = rn->log.n;
+	rn->obs.console_loglevel = rn->sc->prepare.console_loglevel;
+	rn->obs.usb_path = rn->cfg->rig->stick.usb_path;
+	make_nonce(rn, "start", rn->mark_start);
+	make_nonce(rn, "end", rn->mark_end);
+
+	r = steps_run(rn, ret_is_boot_usable, e);
+	if (r >= 0)
+		r = note_crash(rn, e);
+	if (r < 0) {
+		trial_free(take(rn->trial));
+		return r;
+	}
+	note_machine_end(rn);
+	copy_incidents(rn);
+	copy_moments(rn);
+	evidence_conclude(rn->trial);
+	rn->trial->console_to = recording_bytes(rn->rec);
+	r = store_trial(rn, e);
+	rn->trial = NULL;
+	return r;
+}
+
+/* ---- a boot ---- */
+
+static void boot_forget(struct runner *rn)
+{
+	recording_close(take(rn->rec));
+	console_parser_free(take(rn->parser));
+	event_log_release(&rn->log);
+	util_free(rn->environment);
+	rn->environment = NULL;
+}
+
+static const char *banner_of(const struct runner *rn)
+{
+	const char *best = "";
+
+	for (size_t i = 0; i < rn->log.n; i++)
+		if (rn->log.rows[i].ev.cls == CONSOLE_BOOT &&
+		    strncmp(rn->log.rows[i].text, "Linux version", 13) == 0)
+			best = rn->log.rows[i].text;
+	return best;
+}
+
+static int hook_boot(struct runner *rn, struct err *e)
+{
+	if (rn->cfg->hooks && rn->cfg->hooks->boot)
+		return rn->cfg->hooks->boot(rn->cfg->self, rn->run, rn->boot, e);
+	return 0;
+}
+
+/* Module words that the console format, the agent and the scenario agree on. */
+static int load_probe(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf probes = STRBUF_INIT;
+	auto_strbuf struct strbuf words = STRBUF_INIT;
+	int r;
+
+	for (unsigned i = 0; i < rn->sc->probe.count_count; i++)
+		strbuf_addf(&probes, "%s%s", probes.len ? "," : "", rn->sc->probe.count[i]);
+	for (unsigned i = 0; i < rn->sc->probe.watch_count; i++)
+		strbuf_addf(&probes, ",%s", rn->sc->probe.watch[i]);
+	strbuf_addf(&words, "period_us=%u threshold_us=%u probes=%s", rn->sc->probe.period_us,
+		    rn->sc->probe.threshold_us, strbuf_str(&probes));
+	if (strcmp(rn->sc->probe.cpus, "all") != 0)
+		strbuf_addf(&words, " cpus=%s", rn->sc->probe.cpus);
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module /probe/latency-mon.ko %s",
+		      strbuf_str(&words));
+	if (r < 0)
+		return r;
+	return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module /probe/wq-stall.ko");
+}
+
+/* Brings the booted target into the scenario's state and reads its environment. */
+static int prepare_target(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	auto_strbuf struct strbuf info = STRBUF_INIT;
+	char match[64];
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, &info, e, "info");
+	if (r < 0)
+		return r;
+	if (!reply_text(strbuf_str(&info), "release", rn->agent_release,
+			sizeof(rn->agent_release)) ||
+	    !reply_text(strbuf_str(&info), "version", rn->agent_version, sizeof(rn->agent_version)))
+		return err_set(e, ERR_TARGET, EPROTO,
+			       "agent: reply to 'info' has no 'release=' and 'version='");
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "dmesg-level %u",
+		      rn->sc->prepare.console_loglevel);
+	if (r < 0)
+		return r;
+	(void)frame_encode_word(rn->sc->prepare.irq.match, match, sizeof(match));
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "pin-irq match=%s cpu=%u", match,
+		      rn->sc->prepare.irq.cpu);
+	if (r < 0)
+		return r;
+	r = runner_await_stick(rn, waiter_now(rn->w) + STICK_NS, &stick, e);
+	if (r < 0)
+		return r;
+	return runner_read_environment(rn, &rn->environment, e);
+}
+
+static int boot_start(struct runner *rn, struct err *e)
+{
+	struct run *run = rn->run;
+	nsec_t t0 = waiter_now(rn->w);
+	unsigned number = (unsigned)run->n_boots + 1;
+	int r;
+
+	runner_phase(rn, "boot %u: starting %s", number, run->kernel_label);
+	run->boots = xrealloc(run->boots, run->n_boots + 1, sizeof(*run->boots));
+	rn->boot = &run->boots[run->n_boots++];
+	memset(rn->boot, 0, sizeof(*rn->boot));
+	rn->boot->number = number;
+	rn->boot->boot_ms = -1;
+	rn->boot->banner = xstrdup("");
+	rn->boot->environment = xstrdup("");
+	rn->boot->recording = xasprintf("%s/boot-%u", rn->dir, number);
+	r = recording_create(rn->boot->recording, t0, &rn->rec, e);
+	if (r < 0)
+		return r;
+	rn->parser = console_parser_new(on_event, rn);
+
+	r = rig_boot(rn->rig, rn->cfg->kernel, rn->cfg->append, e);
+	util_free(rn->boot->banner);
+	rn->boot->banner = xstrdup(banner_of(rn));
+	if (r < 0)
+		return r;
+	rn->boot->boot_ms = (waiter_now(rn->w) - t0) / NSEC_PER_MSEC;
+	return 0;
+}
+
+static int boot_end(struct runner *rn, struct err *e)
+{
+	struct err ignored = {0};
+
+	/* the machine is down afterwards, whatever happens; a stop shows in the next wait */
+	if (rn->rec && rig_shutdown(rn->rig, &ignored) < 0)
+		log_debug(LOG_TRIAL, "shutdown: %s", ignored.text);
+	if (rn->rec) {
+		console_parser_finish(rn->parser);
+		rn->boot->console_bytes = recording_bytes(rn->rec);
+	}
+	boot_forget(rn);
+	return hook_boot(rn, e);
+}
+
+/* A boot that failed says something about the kernel, the rig or this program. */
+static int note_boot_error(struct runner *rn, struct err *e)
+{
+	const struct seen_event *crash = event_log_find_crash(&rn->log, 0);
+
+	if (crash)
+		rn->run->untestable = xasprintf("crash-at-boot: %s: %s",
+						console_class_name(crash->ev.cls), crash->title);
+	else if (e->kind == ERR_KERNEL)
+		rn->run->untestable = xasprintf("no-boot: %s", e->text);
+	else if (e->kind == ERR_RIG || e->kind == ERR_TARGET)
+		rn->run->rig_fault = xasprintf("boot: %s", e->text);
+	else
+		return -e->code;
+	err_clear(e);
+	return 0;
+}
+
+static unsigned wanted(const struct runner *rn)
+{
+	return rn->run->planned_valid;
+}
+
+static bool is_decided(const struct runner *rn)
+{
+	const struct judge_result *res = &rn->run->result;
+
+	return rn->run->rig_fault || rn->run->untestable || res->crashes > 0 ||
+	       res->valid >= wanted(rn) || res->invalid > rn->sc->trials.max_invalid;
+}
+
+static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
+{
+	bool is_usable = true;
+	int r;
+
+	r = boot_start(rn, e);
+	if (r < 0) {
+		if (rn->console_err.kind != ERR_NONE)
+			*e = rn->console_err;
+		return note_boot_error(rn, e);
+	}
+	r = prepare_target(rn, e);
+	if (r < 0)
+		return note_boot_error(rn, e);
+	util_free(rn->boot->environment);
+	rn->boot->environment = xstrdup(rn->environment);
+	r = hook_boot(rn, e);
+	if (r < 0)
+		return r;
+	r = load_probe(rn, e);
+	if (r < 0 && e->kind == ERR_TARGET) {
+		rn->run->untestable = xasprintf("no-probe: %s", e->text);
+		err_clear(e);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	for (unsigned unplug = 1; unplug <= per_boot && is_usable && !is_decided(rn); unplug++) {
+		r = run_trial(rn, unplug, &is_usable, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- a run ---- */
+
+static char *make_label(const struct runner_cfg *cfg)
+{
+	const struct kernel_build *k = cfg->kernel;
+	const char *append = cfg->append && *cfg->append ? cfg->append : "";
+
+	return xasprintf("%s%s%s", k->name, *append ? " " : "", append);
+}
+
+static struct run *make_run(struct runner *rn)
+{
+	const struct runner_cfg *cfg = rn->cfg;
+	const struct kernel_build *k = cfg->kernel;
+	struct run *run = xcalloc(1, sizeof(*run));
+	auto_free char *when = NULL;
+
+	run->started_wall_ns = wall_now();
+	rng_init(&rn->rng, (uint64_t)run->started_wall_ns ^ ((uint64_t)getpid() << 48));
+	when = wall_format(run->started_wall_ns);
+	run->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", when, when + 5, when + 8, when + 11,
+			    when + 14, when + 17, (unsigned)(rng_u64(&rn->rng) & 0xffff));
+	run->rig = xstrdup(cfg->rig->name);
+	run->rig_class = xstrdup(cfg->rig->rig_class);
+	run->arch = xstrdup(cfg->rig->arch);
+	run->kernel = xstrdup(k->name);
+	run->kernel_label = make_label(cfg);
+	run->kernel_release = xstrdup(k->release);
+	run->kernel_version = xstrdup(k->version);
+	run->kernel_config_sha256 = xstrdup(k->config_sha256);
+	run->kernel_image_sha256 = xstrdup(k->image_sha256);
+	run->append = xstrdup(cfg->append ? cfg->append : "");
+	run->scenario = xstrdup(rn->sc->name);
+	run->scenario_sha256 = xstrdup(rn->sc->sha256);
+	run->limit_us = (int64_t)rn->sc->limit.max_ms * 1000;
+	run->planned_valid = cfg->trials ? cfg->trials : rn->sc->trials.valid;
+	run->tolerated_over = rn->sc->limit.tolerated_over_pct / 100.0;
+	run->confidence = rn->sc->limit.confidence_pct / 100.0;
+	return run;
+}
+
+static int hook_run(struct runner *rn, struct err *e)
+{
+	if (rn->cfg->hooks && rn->cfg->hooks->run)
+		return rn->cfg->hooks->run(rn->cfg->self, rn->run, e);
+	return 0;
+}
+
+static int check_cfg(const struct runner_cfg *cfg, struct err *e)
+{
+	if (strcmp(cfg->kernel->arch, cfg->rig->arch) != 0)
+		return err_set(e, ERR_USAGE, EINVAL, "kernel '%s' is for %s, rig '%s' is %s",
+			       cfg->kernel->name, cfg->kernel->arch, cfg->rig->name,
+			       cfg->rig->arch);
+	if (cfg->scenario->prepare.irq.cpu >= cfg->rig->boot.cpus)
+		return err_set(e, ERR_CONFIG, EINVAL,
+			       "scenario '%s': prepare.irq.cpu: CPU%u, rig '%s' has %u CPUs",
+			       cfg->scenario->name, cfg->scenario->prepare.irq.cpu, cfg->rig->name,
+			       cfg->rig->boot.cpus);
+	return 0;
+}
+
+/* Makes the run and takes the rig. */
+static int open_rig(struct runner *rn, struct err *e)
+{
+	const struct runner_cfg *cfg = rn->cfg;
+	struct switch_faults faults = {0};
+	auto_free char *base = NULL;
+	int r;
+
+	if (cfg->faults) {
+		r = switch_faults_parse(cfg->faults, &faults, e);
+		if (r < 0)
+			return r;
+	}
+	rn->run = make_run(rn);
+	base = cfg->recordings_dir ? xstrdup(cfg->recordings_dir) : path_state("recordings");
+	rn->dir = xasprintf("%s/%s", base, rn->run->id);
+	r = rig_open(cfg->rig, cfg->w, rn->dir, cfg->lock_wait_ns, on_console, rn, &rn->rig, e);
+	if (r < 0)
+		return r;
+	if (cfg->faults)
+		rig_set_switch_faults(rn->rig, &faults);
+	return 0;
+}
+
+/* Boots until the verdict is certain. */
+static int run_boots(struct runner *rn, struct err *e)
+{
+	unsigned per_boot = rn->cfg->per_boot ? rn->cfg->per_boot : rn->sc->trials.per_boot;
+	int r = 0;
+
+	while (r >= 0 && !is_decided(rn)) {
+		struct err end_err = {0};
+		int end;
+
+		r = run_boot(rn, per_boot, e);
+		end = boot_end(rn, &end_err);
+		if (r >= 0 && end < 0) {
+			*e = end_err;
+			r = end;
+		}
+		run_judge(rn->run);
+	}
+	return r;
+}
+
+int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
+{
+	struct runner rn = {.cfg = cfg, .sc = cfg->scenario, .w = cfg->w};
+	struct err probe_err = {0};
+	struct err late = {0};
+	int r;
+
+	r = check_cfg(cfg, e);
+	if (r < 0)
+		return r;
+	r = open_rig(&rn, e);
+	if (r < 0) {
+		run_free(rn.run);
+		free(rn.dir);
+		return r;
+	}
+	run_judge(rn.run);
+	r = hook_run(&rn, e);
+	if (r >= 0) {
+		runner_phase(&rn, "building the probe for %s", cfg->kernel->name);
+		r = kernel_probe_ensure(cfg->kernels, cfg->kernel, &probe_err);
+		if (r < 0 && probe_err.kind == ERR_KERNEL) {
+			rn.run->untestable = xasprintf("no-probe: %s", probe_err.text);
+			r = 0;
+		} else if (r < 0) {
+			*e = probe_err;
+		}
+	}
+	if (r >= 0)
+		r = run_boots(&rn, e);
+	rig_close(rn.rig);
+	run_judge(rn.run);
+	rn.run->ended_wall_ns = wall_now();
+	if (hook_run(&rn, &late) < 0 && r >= 0) {
+		*e = late;
+		r = -late.code;
+	}
+	free(rn.dir);
+	*ret = rn.run;
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_priv.h - the state of a run, shared by runner.c (runs, boots) and steps.c (trials). */
+#pragma once
+
+#include "trial/evidence.h"
+#include "trial/recording.h"
+#include "trial/runner.h"
+
+#define CALL_NS  (10 * NSEC_PER_SEC) /* an agent command that does no bulk work */
+#define STICK_NS (30 * NSEC_PER_SEC) /* from power to the block device */
+
+struct runner {
+	const struct runner_cfg *cfg;
+	const struct scenario *sc;
+	struct waiter *w;
+	struct run *run;
+	char *dir; /* recordings of this run */
+	struct rig *rig;
+	struct rng rng;
+	bool is_content_checked; /* the stick's file had the expected hash in this run */
+
+	/* of the boot that is going on */
+	struct trial_boot *boot;
+	struct recording *rec;
+	struct console_parser *parser;
+	struct event_log log;
+	struct err console_err; /* a recording that could not be written */
+	char agent_release[96];
+	char agent_version[192];
+	char *environment;
+	char device[64];     /* "/dev/sda" */
+	char file_path[256]; /* what is read */
+
+	/* of the trial that is going on */
+	struct trial *trial;
+	struct observation obs;
+	char mark_start[33];
+	char mark_end[33];
+};
+
+/* One short line for a person: what goes on now. */
+void runner_phase(struct runner *rn, const char *fmt, ...) printf_like(2, 3);
+/* True if this boot's console shows something that condemns the kernel. */
+bool runner_has_crash(const struct runner *rn);
+
+/* Value of key= in an agent's reply, percent-decoded. */
+bool reply_text(const char *reply, const char *key, char *ret, size_t cap);
+/* Waits until the target sees the rig's stick; its words go to ret. -ENODEV at the deadline. */
+int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret,
+		       struct err *e) must_check;
+/* What must not change while trials of one boot are compared. Caller frees. */
+int runner_read_environment(struct runner *rn, char **ret, struct err *e) must_check;
+
+/*
+ * Executes the trial that rn->trial and rn->obs describe. Errors of the target become missing
+ * evidence; negative only for what makes the whole run pointless. *ret_is_boot_usable: the target
+ * is as it was before, another trial may follow.
+ */
+int steps_run(struct runner *rn, bool *ret_is_boot_usable, struct err *e) must_check;

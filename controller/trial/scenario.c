@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* scenario.c - the description of a scenario: hil/scenarios/NAME.yaml. */
+#include "trial/scenario.h"
+
+#include "base/parse.h"
+#include "rig/yaml.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#define TEXT_MAX 200
+#define LIST_MAX 64
+
+#define NEW(type, member) typedef __typeof__(((struct scenario *)0)->member) type
+NEW(needs_type, needs);
+NEW(prepare_type, prepare);
+NEW(irq_type, prepare.irq);
+NEW(load_type, load);
+NEW(probe_type, probe);
+NEW(controls_type, controls);
+NEW(stimulus_type, stimulus);
+NEW(window_type, window);
+NEW(limit_type, limit);
+NEW(trials_type, trials);
+#undef NEW
+
+#define TEXT(key, type, member) \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, TEXT_MAX)
+#define UINT(key, type, member) CYAML_FIELD_UINT(key, CYAML_FLAG_DEFAULT, type, member)
+#define LIST(key, type, member) \
+	CYAML_FIELD_SEQUENCE(key, CYAML_FLAG_POINTER, type, member, &word_schema, 0, LIST_MAX)
+#define PART(key, type, member, fields) \
+	CYAML_FIELD_MAPPING(key, CYAML_FLAG_DEFAULT, type, member, fields)
+
+static const cyaml_schema_value_t word_schema = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, TEXT_MAX)};
+
+static const cyaml_schema_field_t needs_fields[] = {
+	LIST("kernel_modules", needs_type, kernel_modules), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t irq_fields[] = {TEXT("match", irq_type, match),
+						  UINT("cpu", irq_type, cpu), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t prepare_fields[] = {
+	UINT("console_loglevel", prepare_type, console_loglevel),
+	PART("irq", prepare_type, irq, irq_fields), TEXT("mount", prepare_type, mount),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_field_t load_fields[] = {
+	TEXT("kind", load_type, kind),
+	UINT("block_kib", load_type, block_kib),
+	UINT("timeout_s", load_type, timeout_s),
+	UINT("cache_floor_pct", load_type, cache_floor_pct),
+	CYAML_FIELD_BOOL("drop_cache", CYAML_FLAG_OPTIONAL, load_type, drop_cache),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_field_t probe_fields[] = {TEXT("cpus", probe_type, cpus),
+						    LIST("count", probe_type, count),
+						    LIST("watch", probe_type, watch),
+						    UINT("period_us", probe_type, period_us),
+						    UINT("threshold_us", probe_type, threshold_us),
+						    CYAML_FIELD_END};
+
+static const cyaml_schema_field_t controls_fields[] = {
+	UINT("stall_ms", controls_type, stall_ms),
+	UINT("stall_tolerance_ms", controls_type, stall_tolerance_ms),
+	UINT("noise_max_ms", controls_type, noise_max_ms), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t stimulus_fields[] = {
+	TEXT("kind", stimulus_type, kind),
+	UINT("apply_timeout_ms", stimulus_type, apply_timeout_ms),
+	UINT("seen_timeout_ms", stimulus_type, seen_timeout_ms), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t window_fields[] = {
+	UINT("min_ms", window_type, min_ms), UINT("max_ms", window_type, max_ms),
+	UINT("attribution_ms", window_type, attribution_ms), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t limit_fields[] = {
+	UINT("max_ms", limit_type, max_ms),
+	UINT("tolerated_over_pct", limit_type, tolerated_over_pct),
+	UINT("confidence_pct", limit_type, confidence_pct), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t trials_fields[] = {
+	UINT("valid", trials_type, valid), UINT("per_boot", trials_type, per_boot),
+	UINT("max_invalid", trials_type, max_invalid), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t scenario_fields[] = {
+	TEXT("name", struct scenario, name),
+	TEXT("title", struct scenario, title),
+	PART("needs", struct scenario, needs, needs_fields),
+	PART("prepare", struct scenario, prepare, prepare_fields),
+	PART("load", struct scenario, load, load_fields),
+	PART("probe", struct scenario, probe, probe_fields),
+	PART("controls", struct scenario, controls, controls_fields),
+	PART("stimulus", struct scenario, stimulus, stimulus_fields),
+	PART("window", struct scenario, window, window_fields),
+	PART("limit", struct scenario, limit, limit_fields),
+	PART("trials", struct scenario, trials, trials_fields),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_value_t scenario_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct scenario, scenario_fields)};
+
+/* What the schema cannot say: ranges of numbers. */
+static const struct {
+	const char *key;
+	size_t offset;
+	unsigned min, max;
+} ranges[] = {
+	{"prepare.console_loglevel", offsetof(struct scenario, prepare.console_loglevel), 1, 15},
+	{"prepare.irq.cpu", offsetof(struct scenario, prepare.irq.cpu), 0, 255},
+	{"load.block_kib", offsetof(struct scenario, load.block_kib), 1, 65536},
+	{"load.timeout_s", offsetof(struct scenario, load.timeout_s), 1, 3600},
+	{"load.cache_floor_pct", offsetof(struct scenario, load.cache_floor_pct), 0, 100},
+	{"probe.period_us", offsetof(struct scenario, probe.period_us), 1000, 1000000},
+	{"probe.threshold_us", offsetof(struct scenario, probe.threshold_us), 1000, 10000000},
+	{"controls.stall_ms", offsetof(struct scenario, controls.stall_ms), 20, 2000},
+	{"controls.stall_tolerance_ms", offsetof(struct scenario, controls.stall_tolerance_ms), 1,
+	 1000},
+	{"controls.noise_max_ms", offsetof(struct scenario, controls.noise_max_ms), 1, 60000},
+	{"stimulus.apply_timeout_ms", offsetof(struct scenario, stimulus.apply_timeout_ms), 1,
+	 600000},
+	{"stimulus.seen_timeout_ms", offsetof(struct scenario, stimulus.seen_timeout_ms), 1,
+	 600000},
+	{"window.min_ms", offsetof(struct scenario, window.min_ms), 100, 600000},
+	{"window.max_ms", offsetof(struct scenario, window.max_ms), 100, 600000},
+	{"window.attribution_ms", offsetof(struct scenario, window.attribution_ms), 1, 600000},
+	{"limit.max_ms", offsetof(struct scenario, limit.max_ms), 1, 600000},
+	{"limit.tolerated_over_pct", offsetof(struct scenario, limit.tolerated_over_pct), 0, 99},
+	{"limit.confidence_pct", offsetof(struct scenario, limit.confidence_pct), 50, 99},
+	{"trials.valid", offsetof(struct scenario, trials.valid), 1, 10000},
+	{"trials.per_boot", offsetof(struct scenario, trials.per_boot), 1, 1000},
+	{"trials.max_invalid", offsetof(struct scenario, trials.max_invalid), 0, 10000},
+};
+
+/* Words of which a key takes one. */
+static const struct {
+	const char *key;
+	size_t offset;
+	const char *words[4];
+} choices[] = {
+	{"prepare.mount", offsetof(struct scenario, prepare.mount), {"ro", "none"}},
+	{"load.kind", offsetof(struct scenario, load.kind), {"dd"}},
+	{"stimulus.kind", offsetof(struct scenario, stimulus.kind), {"unplug"}},
+};
+
+static const char *const probe_names[] = {"normal", "highpri", "unbound", "bh", "kthread"};
+
+static int check_ranges(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		unsigned v;
+
+		memcpy(&v, (const char *)sc + ranges[i].offset, sizeof(v));
+		if (v < ranges[i].min || v > ranges[i].max)
+			return yaml_complain(doc, ranges[i].key, e, "outside %u..%u", ranges[i].min,
+					     ranges[i].max);
+	}
+	if (sc->window.max_ms < sc->window.min_ms)
+		return yaml_complain(doc, "window.max_ms", e, "less than window.min_ms (%u)",
+				     sc->window.min_ms);
+	if (sc->probe.threshold_us > sc->limit.max_ms * 1000)
+		return yaml_complain(
+			doc, "probe.threshold_us", e,
+			"above the limit of %u ms: delays over the limit would not be printed",
+			sc->limit.max_ms);
+	return 0;
+}
+
+static int check_choices(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		bool is_known = false;
+		const char *v;
+
+		memcpy(&v, (const char *)sc + choices[i].offset, sizeof(v));
+		for (size_t w = 0; w < ARRAY_SIZE(choices[i].words) && choices[i].words[w]; w++)
+			is_known |= strcmp(v, choices[i].words[w]) == 0;
+		if (!is_known)
+			return yaml_complain(doc, choices[i].key, e, "not one of: %s%s%s",
+					     choices[i].words[0], choices[i].words[1] ? ", " : "",
+					     choices[i].words[1] ? choices[i].words[1] : "");
+	}
+	return 0;
+}
+
+static int check_probes(char *const *list, unsigned n, const char *key, const struct yaml_doc *doc,
+			struct err *e)
+{
+	for (unsigned i = 0; i < n; i++) {
+		auto_free char *at = xasprintf("%s[%u]", key, i);
+		bool is_known = false;
+
+		for (size_t p = 0; p < ARRAY_SIZE(probe_names); p++)
+			is_known |= strcmp(list[i], probe_names[p]) == 0;
+		if (!is_known)
+			return yaml_complain(doc, at, e,
+					     "not one of: normal, highpri, unbound, bh, kthread");
+	}
+	return 0;
+}
+
+static int check_probe(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	int r;
+
+	if (sc->probe.count_count == 0)
+		return yaml_complain(doc, "probe.count", e, "at least one probe must be judged");
+	r = check_probes(sc->probe.count, sc->probe.count_count, "probe.count", doc, e);
+	if (r < 0)
+		return r;
+	r = check_probes(sc->probe.watch, sc->probe.watch_count, "probe.watch", doc, e);
+	if (r < 0)
+		return r;
+	if (strcmp(sc->probe.cpus, "all") != 0 &&
+	    strspn(sc->probe.cpus, "0123456789,-") != strlen(sc->probe.cpus))
+		return yaml_complain(doc, "probe.cpus", e, "neither 'all' nor a CPU list as 0-1,3");
+	return 0;
+}
+
+static int check(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	int r;
+
+	if (!parse_is_name(sc->name))
+		return yaml_complain(doc, "name", e,
+				     "only letters, digits and . _ + - are allowed");
+	r = check_ranges(sc, doc, e);
+	if (r < 0)
+		return r;
+	r = check_choices(sc, doc, e);
+	if (r < 0)
+		return r;
+	return check_probe(sc, doc, e);
+}
+
+static int unknown_name(const char *name, const char *dir, struct err *e)
+{
+	auto_strbuf struct strbuf names = STRBUF_INIT;
+	struct dirent **rows = NULL;
+	int n = scandir(dir, &rows, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(rows[i]->d_name);
+
+		if (len > 5 && strcmp(rows[i]->d_name + len - 5, ".yaml") == 0)
+			strbuf_addf(&names, "%s%.*s", names.len ? ", " : "", (int)(len - 5),
+				    rows[i]->d_name);
+		free(rows[i]);
+	}
+	free(rows);
+	return err_set(e, ERR_USAGE, ENOENT, "scenario '%s' is not known; there are: %s", name,
+		       names.len ? strbuf_str(&names) : "none");
+}
+
+static int find_file(const char *name_or_path, char **ret, struct err *e)
+{
+	auto_free char *shipped = path_data("hil/scenarios");
+	const char *own = getenv("STALLRIG_SCENARIOS");
+	const char *dir = own && *own ? own : shipped;
+	auto_free char *path = NULL;
+
+	if (strchr(name_or_path, '/')) {
+		*ret = xstrdup(name_or_path);
+		return 0;
+	}
+	path = xasprintf("%s/%s.yaml", dir, name_or_path);
+	if (access(path, F_OK) < 0)
+		return unknown_name(name_or_path, dir, e);
+	*ret = take(path);
+	return 0;
+}
+
+int scenario_load(const char *name_or_path, struct scenario **ret, struct err *e)
+{
+	auto_scenario struct scenario *sc = NULL;
+	auto_yaml_doc struct yaml_doc *doc = NULL;
+	auto_free char *path = NULL;
+	void *data = NULL;
+	int r;
+
+	r = find_file(name_or_path, &path, e);
+	if (r < 0)
+		return r;
+	r = yaml_load(path, &scenario_schema, &data, &doc, e);
+	if (r < 0)
+		return r;
+	sc = data;
+	r = check(sc, doc, e);
+	if (r < 0)
+		return r;
+	r = sha256_file(path, sc->sha256, e);
+	if (r < 0)
+		return err_rekind(e, ERR_CONFIG);
+	sc->path = take(path);
+
+	*ret = take(sc);
+	return 0;
+}
+
+void scenario_free(struct scenario *sc)
+{
+	if (!sc)
+		return;
+	util_free(sc->path);
+	sc->path = NULL;
+	yaml_data_free(&scenario_schema, sc);
+}

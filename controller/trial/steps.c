@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * steps.c - what is done in one trial: the table `steps`, in order.
+ *
+ * A step returns STEP_GO to go on, STEP_OVER when the trial can no longer become valid (the
+ * evidence says why), or a negative error. An error of the target or the rig is the missing
+ * evidence of the step that met it.
+ */
+#include "base/frame.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "runner_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { STEP_GO = 0, STEP_OVER = 1 };
+
+#define MARK_NS   (3 * NSEC_PER_SEC) /* from mark to its line on the console */
+#define LINE_NS   (2 * NSEC_PER_SEC) /* from the injected stall to its DELAY line */
+#define POLL_NS   (100 * NSEC_PER_MSEC)
+#define MOUNT_DIR "/mnt/stick"
+
+/* ---- words of the agent's replies ---- */
+
+/* Value of key=, percent-decoded. */
+bool reply_text(const char *reply, const char *key, char *ret, size_t cap)
+{
+	char word[1024];
+
+	return parse_pair(reply, key, word, sizeof(word)) &&
+	       frame_decode_word(word, strlen(word), ret, cap);
+}
+
+static int reply_number(const char *verb, const char *reply, const char *key, int64_t *ret,
+			struct err *e)
+{
+	if (!parse_pair_i64(reply, key, ret))
+		return err_set(e, ERR_TARGET, EPROTO, "agent: reply to '%s' has no number '%s='",
+			       verb, key);
+	return 0;
+}
+
+struct wait_mark {
+	const struct runner *rn;
+	size_t from;
+	const char *nonce;
+};
+
+static bool mark_is_there(void *arg)
+{
+	const struct wait_mark *wm = arg;
+
+	return event_log_find_mark(&wm->rn->log, wm->from, wm->nonce) || runner_has_crash(wm->rn);
+}
+
+/* Writes a marker into the kernel log and waits for it on the console. 0 also if it did not come:
+   the evidence says so. */
+static int send_mark(struct runner *rn, const char *nonce, struct err *e)
+{
+	struct wait_mark wm = {.rn = rn, .from = rn->log.n, .nonce = nonce};
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "mark %s", nonce);
+	if (r < 0)
+		return r;
+	r = waiter_until(rn->w, waiter_now(rn->w) + MARK_NS, mark_is_there, &wm, e);
+	return r < 0 ? r : 0;
+}
+
+/* ---- facts from the target ---- */
+
+static int read_probe(struct runner *rn, struct probe_state *ret, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "probe-read section=state");
+	if (r < 0)
+		return r;
+	return probe_state_parse(strbuf_str(&reply), ret, e);
+}
+
+static int read_irq(struct runner *rn, struct irq_counts *ret, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	char counts[2048];
+	char word[64];
+	char *p = counts;
+	int r;
+
+	(void)frame_encode_word(rn->sc->prepare.irq.match, word, sizeof(word));
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "irq match=%s", word);
+	if (r < 0)
+		return r;
+	if (!reply_text(strbuf_str(&reply), "cpu_counts", counts, sizeof(counts)))
+		return err_set(e, ERR_TARGET, EPROTO, "agent: reply to 'irq' has no 'cpu_counts='");
+	ret->n_cpus = 0;
+	while (*p && ret->n_cpus < OBSERVATION_CPUS_MAX) {
+		char *comma = strchrnul(p, ',');
+		bool is_last = *comma == '\0';
+
+		*comma = '\0';
+		r = parse_i64("irq count", p, 0, INT64_MAX, &ret->per_cpu[ret->n_cpus++], e);
+		if (r < 0)
+			return err_rekind(e, ERR_TARGET);
+		p = is_last ? comma : comma + 1;
+	}
+	return 0;
+}
+
+/* The stick's words ("dev= usb_path= speed_mbps= serial= size_bytes="). */
+static int find_stick(struct runner *rn, struct strbuf *ret, struct err *e)
+{
+	char serial[256];
+
+	(void)frame_encode_word(rn->cfg->rig->stick.serial, serial, sizeof(serial));
+	return link_call(rig_link(rn->rig), CALL_NS, ret, e, "stick serial=%s", serial);
+}
+
+int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret, struct err *e)
+{
+	for (;;) {
+		int r = find_stick(rn, ret, e);
+
+		if (r != -ENODEV || waiter_now(rn->w) >= deadline_ns)
+			return r;
+		err_clear(e);
+		strbuf_reset(ret);
+		r = waiter_sleep(rn->w, POLL_NS, e);
+		if (r < 0)
+			return r;
+	}
+}
+
+static void add_word(struct strbuf *sb, const char *reply, const char *key)
+{
+	char value[256];
+
+	if (parse_pair(reply, key, value, sizeof(value)))
+		strbuf_addf(sb, "%s%s=%s", sb->len ? " " : "", key, value);
+}
+
+/* What must not change while trials of one boot are compared. */
+int runner_read_environment(struct runner *rn, char **ret, struct err *e)
+{
+	static const char *const info_keys[] = {"hz", "preempt", "cpus", "cpu_intensive_thresh_us",
+						"clocksource"};
+	static const char *const stick_keys[] = {"serial", "usb_path", "speed_mbps", "size_bytes"};
+	auto_strbuf struct strbuf info = STRBUF_INIT;
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	auto_strbuf struct strbuf env = STRBUF_INIT;
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, &info, e, "info");
+	if (r < 0)
+		return r;
+	r = find_stick(rn, &stick, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(info_keys); i++)
+		add_word(&env, strbuf_str(&info), info_keys[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(stick_keys); i++)
+		add_word(&env, strbuf_str(&stick), stick_keys[i]);
+	*ret = strbuf_take(&env);
+	return 0;
+}
+
+/* ---- the steps of a trial ---- */
+
+static int step_look(struct runner *rn, struct err *e)
+{
+	struct observation *o = &rn->obs;
+	int r;
+
+	o->build.release = rn->cfg->kernel->release;
+	o->build.version = rn->cfg->kernel->version;
+	o->build.banner = rn->boot->banner;
+	o->build.agent_release = rn->agent_release;
+	o->build.agent_version = rn->agent_version;
+	evidence_check_booted_build(rn->trial, o);
+	if (rn->trial->evidence[EVIDENCE_BOOTED_BUILD].state != EVIDENCE_OK)
+		return STEP_OVER;
+
+	r = send_mark(rn, rn->mark_start, e);
+	if (r < 0)
+		return r;
+	o->mark_start = rn->mark_start;
+	evidence_check_console_audible(rn->trial, o);
+	return rn->trial->evidence[EVIDENCE_CONSOLE_AUDIBLE].state == EVIDENCE_OK ? STEP_GO
+										  : STEP_OVER;
+}
+
+struct wait_line {
+	const struct runner *rn;
+	size_t from;
+	int cpu;
+};
+
+static bool control_line_is_there(void *arg)
+{
+	const struct wait_line *wl = arg;
+
+	for (size_t i = wl->from; i < wl->rn->log.n; i++) {
+		const struct console_event *ev = &wl->rn->log.rows[i].ev;
+
+		if (ev->cls == CONSOLE_DELAY && !ev->u.delay.is_live &&
+		    ev->u.delay.cpu == wl->cpu &&
+		    scenario_counts_probe(wl->rn->sc, ev->u.delay.probe))
+			return true;
+	}
+	return runner_has_crash(wl->rn);
+}
+
+/* Injects a stall of known length and looks whether probe, console and parser show it. */
+static int step_control(struct runner *rn, struct err *e)
+{
+	struct wait_line wl = {.rn = rn, .cpu = (int)rn->sc->prepare.irq.cpu};
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	struct observation *o = &rn->obs;
+	int64_t start_ns;
+	int64_t end_ns;
+	int r;
+
+	r = read_probe(rn, &o->control.state, e);
+	if (r < 0)
+		return r;
+	evidence_check_probe_coverage(rn->trial, &o->control.state, rn->sc, wl.cpu);
+	if (rn->trial->evidence[EVIDENCE_PROBE_ON_CPU].state == EVIDENCE_MISSING)
+		return STEP_OVER;
+
+	runner_phase(rn, "trial %u: positive control", rn->trial->number);
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
+	if (r < 0)
+		return r;
+	wl.from = rn->log.n;
+	o->control.log_from = rn->log.n;
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e,
+		      "stall cpu=%u pool=normal us=%u mode=block count=1", rn->sc->prepare.irq.cpu,
+		      rn->sc->controls.stall_ms * 1000);
+	if (r < 0)
+		return r;
+	r = reply_number("stall", strbuf_str(&reply), "last_start_ns", &start_ns, e);
+	if (r < 0)
+		return r;
+	r = reply_number("stall", strbuf_str(&reply), "last_end_ns", &end_ns, e);
+	if (r < 0)
+		return r;
+	r = waiter_until(rn->w, waiter_now(rn->w) + LINE_NS, control_line_is_there, &wl, e);
+	if (r < 0)
+		return r;
+	r = read_probe(rn, &o->control.state, e);
+	if (r < 0)
+		return r;
+
+	o->control.cpu = (int)rn->sc->prepare.irq.cpu;
+	o->control.actual_us = (end_ns - start_ns) / 1000;
+	evidence_check_control_positive(rn->trial, o);
+	return rn->trial->evidence[EVIDENCE_CONTROL_POSITIVE].state == EVIDENCE_OK ? STEP_GO
+										   : STEP_OVER;
+}
+
+static int check_content(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	const char *expected = rig_stick_sha256(rn->rig);
+	char seen[SHA256_HEX_SIZE] = "";
+	int r;
+
+	if (rn->is_content_checked)
+		return 0;
+	runner_phase(rn, "trial %u: checking the stick's content", rn->trial->number);
+	r = link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, &reply, e,
+		      "sha256 path=%s", rn->file_path);
+	if (r < 0)
+		return r;
+	(void)reply_text(strbuf_str(&reply), "sha256", seen, sizeof(seen));
+	if (strcmp(seen, expected) != 0) {
+		rn->run->rig_fault =
+			xasprintf("stick-content: '%s' on stick %s has SHA-256 %s, expected %s",
+				  rn->file_path, rn->cfg->rig->stick.serial, seen, expected);
+		return err_set(e, ERR_RIG, EINVAL, "%s", rn->run->rig_fault);
+	}
+	rn->is_content_checked = true;
+	return 0;
+}
+
+static int step_load(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	const struct rig_cfg *rig = rn->cfg->rig;
+	bool is_mounted = strcmp(rn->sc->prepare.mount, "ro") == 0;
+	nsec_t t_start = waiter_now(rn->w);
+	char dev[32];
+	int r;
+
+	runner_phase(rn, "trial %u: reading %u MiB from the stick", rn->trial->number,
+		     rig->stick.file_mib);
+	r = find_stick(rn, &stick, e);
+	if (r < 0)
+		return r;
+	if (!reply_text(strbuf_str(&stick), "dev", dev, sizeof(dev)))
+		return err_set(e, ERR_TARGET, EPROTO, "agent: reply to 'stick' has no 'dev='");
+	(void)snprintf(rn->device, sizeof(rn->device), "/dev/%s", dev);
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "drop-caches");
+	if (r < 0)
+		return r;
+	if (is_mounted) {
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e,
+			      "mount dev=%s dir=" MOUNT_DIR " fs=%s opts=ro", rn->device,
+			      rig->stick.filesystem);
+		if (r < 0)
+			return r;
+		(void)snprintf(rn->file_path, sizeof(rn->file_path), MOUNT_DIR "/%s",
+			       rig->stick.file);
+	} else {
+		(void)snprintf(rn->file_path, sizeof(rn->file_path), "%s", rn->device);
+	}
+	r = link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, &reply, e,
+		      "dd if=%s of=/dev/null bs=%uk count=%u", rn->file_path,
+		      rn->sc->load.block_kib, rig->stick.file_mib * 1024 / rn->sc->load.block_kib);
+	if (r < 0)
+		return r;
+	trial_add_number(rn->trial, "load_ms", (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC);
+	if (is_mounted) {
+		r = check_content(rn, e);
+		if (r < 0)
+			return r;
+	}
+	if (rn->sc->load.drop_cache)
+		return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "drop-caches");
+	return STEP_GO;
+}
+
+/* The last look before the cut: the probe is reset, everything that is compared later is read. */
+static int step_arm(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	struct observation *o = &rn->obs;
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "cache path=%s", rn->file_path);
+	if (r < 0)
+		return r;
+	r = reply_number("cache", strbuf_str(&reply), "resident_bytes", &o->cached_bytes, e);
+	if (r < 0)
+		return r;
+	o->file_bytes = (int64_t)rn->cfg->rig->stick.file_mib << 20;
+	evidence_check_cache_loaded(rn->trial, o);
+	if (rn->trial->evidence[EVIDENCE_CACHE_LOADED].state != EVIDENCE_OK)
+		return STEP_OVER;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
+	if (r < 0)
+		return r;
+	r = read_irq(rn, &o->irq_before, e);
+	if (r < 0)
+		return r;
+	r = read_probe(rn, &o->before, e);
+	if (r < 0)
+		return r;
+	o->log_armed = rn->log.n;
+	o->integrity_before = *console_parser_integrity(rn->parser);
+	return STEP_GO;
+}
+
+static bool disconnect_is_there(void *arg)
+{
+	const struct runner *rn = arg;
+
+	return event_log_find_disconnect(&rn->log, rn->obs.log_armed,
+					 rn->cfg->rig->stick.usb_path) ||
+	       runner_has_crash(rn);
+}
+
+static int step_cut(struct runner *rn, struct err *e)
+{
+	struct stick_switch *sw = rig_switch(rn->rig);
+	struct observation *o = &rn->obs;
+	struct switch_change change = {0};
+	nsec_t deadline_ns;
+	int r;
+
+	runner_phase(rn, "trial %u: cut", rn->trial->number);
+	deadline_ns = waiter_now(rn->w) + rn->sc->stimulus.apply_timeout_ms * NSEC_PER_MSEC;
+	r = switch_set(sw, SWITCH_OFF, deadline_ns, &change, e);
+	if (r < 0)
+		return r;
+	o->cut_asked_ns = change.asked_ns;
+	o->cut_applied_ns = change.applied_ns;
+	o->is_cut_sensed =
+		!(switch_driver(sw)->caps & SWITCH_CAN_SENSE) || switch_sense(sw) == SWITCH_OFF;
+	evidence_check_cut_applied(rn->trial, o);
+	if (rn->trial->evidence[EVIDENCE_CUT_APPLIED].state != EVIDENCE_OK)
+		return STEP_OVER;
+
+	deadline_ns = o->cut_asked_ns + rn->sc->stimulus.seen_timeout_ms * NSEC_PER_MSEC;
+	r = waiter_until(rn->w, deadline_ns, disconnect_is_there, rn, e);
+	if (r < 0)
+		return r;
+	o->usb_path = rn->cfg->rig->stick.usb_path;
+	evidence_check_cut_seen(rn->trial, o);
+	return rn->trial->evidence[EVIDENCE_CUT_SEEN].state == EVIDENCE_OK ? STEP_GO : STEP_OVER;
+}
+
+static bool crash_is_there(void *arg)
+{
+	return runner_has_crash(arg);
+}
+
+static bool is_anything_pending(const struct runner *rn, const struct probe_state *st)
+{
+	int64_t threshold_us = st->threshold_us;
+
+	for (size_t i = 0; i < st->n_rows; i++)
+		if (scenario_counts_probe(rn->sc, st->rows[i].probe) &&
+		    st->rows[i].pending_us >= threshold_us)
+			return true;
+	return false;
+}
+
+static bool console_is_complete(void *arg)
+{
+	return evidence_console_is_complete(arg);
+}
+
+/* Listens for the scenario's window, and on while a stall has not ended, up to max_ms. */
+static int step_listen(struct runner *rn, struct err *e)
+{
+	struct observation *o = &rn->obs;
+	nsec_t from_ns = waiter_now(rn->w);
+	nsec_t until_ns = from_ns + rn->sc->window.min_ms * NSEC_PER_MSEC;
+	nsec_t max_ns = from_ns + rn->sc->window.max_ms * NSEC_PER_MSEC;
+	int r;
+
+	runner_phase(rn, "trial %u: listening", rn->trial->number);
+	for (;;) {
+		r = waiter_until(rn->w, until_ns, crash_is_there, rn, e);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			return STEP_OVER;
+		r = read_probe(rn, &o->after, e);
+		if (r < 0)
+			return r;
+		until_ns = waiter_now(rn->w) + POLL_NS;
+		if (!is_anything_pending(rn, &o->after) || until_ns > max_ns)
+			break;
+	}
+	/* the marker comes behind every line that was printed before: the console is complete */
+	r = send_mark(rn, rn->mark_end, e);
+	if (r < 0)
+		return r;
+	o->mark_end = rn->mark_end;
+	r = read_probe(rn, &o->after, e);
+	if (r < 0)
+		return r;
+	o->end_ns = waiter_now(rn->w);
+	r = waiter_until(rn->w, o->end_ns + LINE_NS, console_is_complete, o, e);
+	if (r < 0)
+		return r;
+	r = read_irq(rn, &o->irq_after, e);
+	if (r < 0)
+		return r;
+	o->integrity_after = *console_parser_integrity(rn->parser);
+	evidence_check_window(rn->trial, o);
+	return STEP_GO;
+}
+
+/* Who held the pool during the worst delay, if the probe could see it. */
+static int step_attribute(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	const char *p;
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "probe-read section=events");
+	if (r < 0)
+		return r;
+	p = strbuf_str(&reply);
+	while (*p) {
+		size_t n = strcspn(p, "\n");
+		auto_free char *line = strndup(p, n);
+		char func[64];
+		int64_t us;
+
+		if (line && parse_pair_i64(line, "us", &us) && us == rn->trial->worst_us &&
+		    parse_pair(line, "func", func, sizeof(func)) && strcmp(func, "-") != 0)
+			memcpy(rn->trial->worst_func, func, sizeof(func));
+		p += n;
+		p += *p == '\n';
+	}
+	return STEP_GO;
+}
+
+static int step_replug(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	nsec_t t_start = waiter_now(rn->w);
+	nsec_t deadline_ns = t_start + STICK_NS;
+	char path[64];
+	int r;
+
+	runner_phase(rn, "trial %u: plugging in again", rn->trial->number);
+	if (strcmp(rn->sc->prepare.mount, "ro") == 0) {
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR);
+		if (r < 0)
+			return r;
+	}
+	r = switch_set(rig_switch(rn->rig), SWITCH_ON, deadline_ns, NULL, e);
+	if (r < 0)
+		return r;
+	r = runner_await_stick(rn, deadline_ns, &stick, e);
+	if (r < 0)
+		return r;
+	if (!reply_text(strbuf_str(&stick), "usb_path", path, sizeof(path)))
+		path[0] = '\0';
+	evidence_set(rn->trial, EVIDENCE_REPLUGGED, strcmp(path, rn->cfg->rig->stick.usb_path) == 0,
+		     "stick %s at usb %s after %" PRId64 " ms, expected at %s",
+		     rn->cfg->rig->stick.serial, path,
+		     (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC, rn->cfg->rig->stick.usb_path);
+	trial_add_number(rn->trial, "replug_ms", (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC);
+	return STEP_GO;
+}
+
+static int step_compare(struct runner *rn, struct err *e)
+{
+	auto_free char *environment = NULL;
+	int r;
+
+	r = runner_read_environment(rn, &environment, e);
+	if (r < 0)
+		return r;
+	rn->obs.environment_before = rn->environment;
+	rn->obs.environment_after = environment;
+	evidence_check_environment(rn->trial, &rn->obs);
+	rn->obs.environment_after = NULL;
+	return STEP_GO;
+}
+
+static const struct step {
+	const char *name;
+	int (*run)(struct runner *rn, struct err *e);
+	enum evidence_id evidence; /* what is missing if the step meets an error */
+} steps[] = {
+	{"look", step_look, EVIDENCE_CONSOLE_AUDIBLE},
+	{"load", step_load, EVIDENCE_CACHE_LOADED},
+	{"control", step_control, EVIDENCE_CONTROL_POSITIVE},
+	{"arm", step_arm, EVIDENCE_PROBE_RUNNING},
+	{"cut", step_cut, EVIDENCE_CUT_APPLIED},
+	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
+	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
+	{"replug", step_replug, EVIDENCE_REPLUGGED},
+	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
+};
+
+/* True for errors that say something about the target or the rig, not about this program. */
+static bool is_trial_error(const struct err *e)
+{
+	return e->kind == ERR_TARGET || e->kind == ERR_RIG || e->kind == ERR_KERNEL;
+}
+
+/* After a trial that ended early: plugged in and unmounted, as the next one wants it. */
+static int recover(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	nsec_t deadline_ns = waiter_now(rn->w) + STICK_NS;
+	int r;
+
+	/* not mounted is fine */
+	if (link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR) < 0)
+		err_clear(e);
+	r = switch_set(rig_switch(rn->rig), SWITCH_ON, deadline_ns, NULL, e);
+	if (r < 0)
+		return r;
+	return runner_await_stick(rn, deadline_ns, &stick, e);
+}
+
+/* Runs the steps up to the first that ends the trial; its return value, or STEP_GO. */
+static int run_steps(struct runner *rn, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		int r = steps[i].run(rn, e);
+
+		if (r < 0 && is_trial_error(e)) {
+			log_debug(LOG_TRIAL, "step %s: %s", steps[i].name, e->text);
+			evidence_set(rn->trial, steps[i].evidence, false, "%.180s", e->text);
+		}
+		if (r != STEP_GO || runner_has_crash(rn))
+			return r;
+	}
+	return STEP_GO;
+}
+
+int steps_run(struct runner *rn, bool *ret_is_boot_usable, struct err *e)
+{
+	int r;
+
+	*ret_is_boot_usable = false;
+	r = run_steps(rn, e);
+	if (r == STEP_OVER && !runner_has_crash(rn))
+		r = recover(rn, e);
+	if (rn->console_err.kind != ERR_NONE) {
+		*e = rn->console_err;
+		return -e->code;
+	}
+	if (r < 0 && !is_trial_error(e))
+		return r;
+	*ret_is_boot_usable = r >= 0 && !runner_has_crash(rn);
+	err_clear(e);
+	return 0;
+}

@@ -1,0 +1,147 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What every system test needs. Sourced; the caller sets -euo pipefail through it.
+#
+# A test runs the real program against real QEMU with a state folder of its own; kernels and images
+# come from the shared cache, because fetching them anew would say nothing new.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${STALLRIG_BUILD:-$top/build}
+stallrig=$build/stallrig
+work=$(mktemp -d /tmp/stallrig-system-XXXXXX)
+export STALLRIG_STATE=$work/state
+mkdir -p "$STALLRIG_STATE"
+n_checks=0
+
+fail() {
+	echo "FAIL: $*" >&2
+	for f in "$work"/err "$work"/out; do
+		[ -s "$f" ] && { echo "--- $(basename "$f")" >&2; tail -n 40 "$f" >&2; }
+	done
+	exit 1
+}
+
+# Pids of programs that were started under this test's state folder.
+own_pids() {
+	local environ pid
+
+	for environ in /proc/[0-9]*/environ; do
+		pid=${environ#/proc/}
+		pid=${pid%/environ}
+		[ "$pid" != $$ ] || continue
+		if tr '\0' '\n' <"$environ" 2>/dev/null | grep -qxF "STALLRIG_STATE=$STALLRIG_STATE"; then
+			[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
+		fi
+	done
+	return 0
+}
+
+qemu_pids() { own_pids "${1:-qemu-system-x86}"; }
+
+clean_up() {
+	local pid
+
+	for pid in $(qemu_pids qemu-system-x86) $(qemu_pids qemu-system-aar) $(own_pids stallrig); do
+		kill -9 "$pid" 2>/dev/null || :
+	done
+	rm -rf "$work"
+}
+trap clean_up EXIT
+
+# expect STATUS COMMAND…: stdout to $work/out, stderr to $work/err
+expect() {
+	local wanted=$1 status=0
+
+	shift
+	"$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	[ "$status" -eq "$wanted" ] || fail "exit status $status, expected $wanted: $*"
+	n_checks=$((n_checks + 1))
+}
+
+says() {
+	grep -qF -- "$1" "$work/err" || fail "stderr does not say: $1"
+	n_checks=$((n_checks + 1))
+}
+
+# is JQ-EXPRESSION: true of the JSON in $work/run.json
+is() {
+	jq -e "$1" "$work/run.json" >/dev/null || {
+		jq . "$work/run.json" >&2
+		fail "not true: $1"
+	}
+	n_checks=$((n_checks + 1))
+}
+
+no_orphans() {
+	local i
+
+	for i in $(seq 50); do
+		[ -z "$(qemu_pids qemu-system-x86)$(qemu_pids qemu-system-aar)" ] && return 0
+		sleep 0.1
+	done
+	fail "a QEMU is still running: $(qemu_pids qemu-system-x86) $(qemu_pids qemu-system-aar)"
+}
+
+# run STATUS ARGUMENTS…: one run on the virtual rig, its JSON in $work/run.json
+run() {
+	local wanted=$1
+
+	shift
+	rm -f "$work/run.json"
+	expect "$wanted" "$stallrig" run --rig virtual-x86 --json "$work/run.json" "$@"
+	no_orphans
+}
+
+need_kernel() {
+	"$stallrig" kernel fetch "$@" >"$work/out" 2>"$work/err" ||
+		fail "cannot fetch $*: $(cat "$work/err")"
+}
+
+# changed_scenario NAME SED-EXPRESSION…: path of a copy of unplug-read with these changes
+changed_scenario() {
+	local name=$1 file=$work/$1.yaml args=()
+
+	shift
+	for e in "$@"; do
+		args+=(-e "$e")
+	done
+	sed -e "s/^name: .*/name: $name/" "${args[@]}" "$top/hil/scenarios/unplug-read.yaml" >"$file"
+	cmp -s "$file" "$top/hil/scenarios/unplug-read.yaml" && fail "scenario $name is unchanged"
+	echo "$file"
+}
+
+# shim SCRIPT-TEXT: a qemu-system-x86_64 in front of the real one; the text may change "$@"
+shim() {
+	local real
+
+	real=$(command -v qemu-system-x86_64)
+	mkdir -p "$work/bin"
+	{
+		echo '#!/bin/bash'
+		echo "$1"
+		echo "exec $real \"\$@\""
+	} >"$work/bin/qemu-system-x86_64"
+	chmod +x "$work/bin/qemu-system-x86_64"
+}
+
+# overlay: makes an initramfs $work/overlay.cpio of $work/overlay that QEMU gets after the real one
+overlay() {
+	(cd "$work/overlay" && find . | cpio -o -H newc --quiet) >"$work/overlay.cpio"
+	# shellcheck disable=SC2016 # the shim expands it
+	shim '
+args=()
+while [ $# -gt 0 ]; do
+	if [ "$1" = -initrd ]; then
+		cat "$2" "'"$work"'/overlay.cpio" >"'"$work"'/initrd"
+		args+=(-initrd "'"$work"'/initrd")
+		shift 2
+	else
+		args+=("$1")
+		shift
+	fi
+done
+set -- "${args[@]}"'
+}
+
+done_ok() { echo "$n_checks passed, 0 failed"; }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Known good and known bad kernels get the verdict that they deserve.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_kernel debian:6.12
+if "$stallrig" kernel fetch debian:6.1 >/dev/null 2>&1; then
+	run 1 --scenario unplug-read --kernel debian:6.1 --trials 4
+	is '.runs[0].verdict == "FAIL" and .runs[0].reason == "over-limit"'
+	is '.runs[0].valid >= 2 and .runs[0].over == .runs[0].valid and .runs[0].worst_ms > 50'
+	is '[.runs[0].trials[] | select(.valid)] | length >= 2'
+	# the trial page names what held the pool, and every number leads to recorded bytes
+	trial=$(jq -r '.runs[0].trials[0].id' "$work/run.json")
+	expect 0 "$stallrig" show "$trial"
+	grep -q 'USB disconnect' "$work/out" || fail "show: no disconnect"
+	grep -q 'control-positive' "$work/out" || fail "show: no evidence"
+	grep -q 'DELAY:' "$work/out" || fail "show: no DELAY line"
+	grep -q 'hub_event' "$work/out" || fail "show: does not name hub_event"
+	# the recording, judged again, tells the same
+	recording=$(find "$STALLRIG_STATE/recordings" -name console.raw | sort | head -n 1)
+	expect 1 "$stallrig" judge --scenario unplug-read "$(dirname "$recording")"
+else
+	echo "the registry has no debian:6.1; its rows are left out" >&2
+fi
+
+run 0 --scenario unplug-read --kernel debian:6.12
+is '.runs[0].verdict == "PASS" and .runs[0].valid == 8 and .runs[0].over == 0'
+is '.runs[0].strength | test("0 of 8 \\(2 boots\\) over 50 ms")'
+is '.runs[0].worst_ms < 50'
+
+run 1 --scenario unplug-read --kernel debian:6.12 --append workqueue.cpu_intensive_thresh_us=0 \
+	--trials 2
+is '.runs[0].verdict == "FAIL" and .runs[0].over == 2'
+
+expect 0 "$stallrig" report --last=2 --json "$work/report.json" --html "$work/report.html"
+grep -q 'PASS' "$work/out" || fail "report: no PASS"
+jq -e '.runs | length == 2' "$work/report.json" >/dev/null || fail "report: not two runs"
+grep -q '<svg' "$work/report.html" || fail "report: no plot"
+done_ok

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: trial */
+#include "trial/evidence.h"
+#include "unit.h"
+
+/*
+ * A trial in which everything is as it should be: a stall of 150 ms on CPU0 after the cut. Each
+ * test spoils one thing and looks what is missed.
+ */
+struct fixture {
+	struct scenario *sc;
+	struct event_log log;
+	struct observation *o;
+	struct trial *t;
+};
+
+static char probe_normal[] = "normal";
+static char probe_highpri[] = "highpri";
+static char irq_name[] = "xhci";
+static char *counted[] = {probe_normal};
+static char *watched[] = {probe_highpri};
+
+static void add_event(struct fixture *f, struct console_event ev)
+{
+	ev.text = "";
+	ev.title = "";
+	event_log_add(&f->log, &ev);
+}
+
+static void add_delay(struct fixture *f, int cpu, const char *probe, int64_t us, int64_t seq,
+		      int64_t due_us)
+{
+	struct console_event ev = {.cls = CONSOLE_DELAY, .t_host_ns = 2200 * NSEC_PER_MSEC};
+
+	ev.u.delay.cpu = cpu;
+	ev.u.delay.us = us;
+	ev.u.delay.ms = us / 1000;
+	ev.u.delay.seq = seq;
+	ev.u.delay.due_ns = due_us * 1000;
+	(void)snprintf(ev.u.delay.probe, sizeof(ev.u.delay.probe), "%s", probe);
+	add_event(f, ev);
+}
+
+static void add_mark(struct fixture *f, const char *nonce)
+{
+	struct console_event ev = {.cls = CONSOLE_MARK};
+
+	(void)snprintf(ev.u.mark.nonce, sizeof(ev.u.mark.nonce), "%s", nonce);
+	add_event(f, ev);
+}
+
+static void add_row(struct probe_state *st, int cpu, const char *probe, int64_t beats,
+		    int64_t max_us)
+{
+	struct probe_row *row = &st->rows[st->n_rows++];
+
+	row->cpu = cpu;
+	row->beats = beats;
+	row->max_us = max_us;
+	(void)snprintf(row->probe, sizeof(row->probe), "%s", probe);
+}
+
+static void fill_state(struct probe_state *st, int64_t beats, int64_t max_us, int64_t seq)
+{
+	st->period_us = 10000;
+	st->threshold_us = 9000;
+	st->seq = seq;
+	add_row(st, 0, "normal", beats, max_us);
+	add_row(st, 1, "normal", beats, 2000);
+	add_row(st, 0, "highpri", beats, 8000);
+	add_row(st, 1, "highpri", beats, 3000);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	struct scenario *sc = xcalloc(1, sizeof(*sc));
+	struct observation *o = xcalloc(1, sizeof(*o));
+	struct console_event cut = {.cls = CONSOLE_USB_DISCONNECT,
+				    .t_kernel_us = 50000000,
+				    .t_host_ns = 2010 * NSEC_PER_MSEC};
+
+	sc->prepare.irq.match = irq_name;
+	sc->load.cache_floor_pct = 90;
+	sc->probe.count = counted;
+	sc->probe.count_count = 1;
+	sc->probe.watch = watched;
+	sc->probe.watch_count = 1;
+	sc->controls.stall_ms = 60;
+	sc->controls.stall_tolerance_ms = 25;
+	sc->controls.noise_max_ms = 45;
+	sc->stimulus.seen_timeout_ms = 15000;
+	sc->window.min_ms = 1500;
+	sc->window.attribution_ms = 1000;
+	sc->limit.max_ms = 50;
+	f->sc = sc;
+	f->o = o;
+	f->t = trial_new();
+	f->t->worst_us = -1;
+
+	o->scenario = sc;
+	o->log = &f->log;
+	o->build.release = "6.1.0-57-amd64";
+	o->build.version = "#1 SMP Debian 6.1.192-3";
+	o->build.banner = "Linux version 6.1.0-57-amd64 (gcc) #1 SMP Debian 6.1.192-3 (2026-11-26)";
+	o->build.agent_release = o->build.release;
+	o->build.agent_version = o->build.version;
+	o->usb_path = "2-1";
+	o->console_loglevel = 7;
+	o->mark_start = "start-1";
+	o->mark_end = "end-1";
+	o->control.cpu = 0;
+	o->control.actual_us = 60010;
+	fill_state(&o->control.state, 5, 57000, 1);
+	o->cached_bytes = 512 << 20;
+	o->file_bytes = 512 << 20;
+	o->cut_asked_ns = 2000 * NSEC_PER_MSEC;
+	o->cut_applied_ns = 2009 * NSEC_PER_MSEC;
+	o->is_cut_sensed = true;
+	o->end_ns = 4000 * NSEC_PER_MSEC;
+	fill_state(&o->before, 10, 0, 0);
+	fill_state(&o->after, 300, 150000, 1);
+	o->irq_before.n_cpus = 2;
+	o->irq_after.n_cpus = 2;
+	o->irq_before.per_cpu[0] = 100;
+	o->irq_after.per_cpu[0] = 104;
+	o->environment_before = "hz=250 preempt=voluntary";
+	o->environment_after = "hz=250 preempt=voluntary";
+
+	add_mark(f, "start-1");
+	add_delay(f, 0, "normal", 57000, 1, 40000000);
+	o->log_armed = f->log.n;
+	(void)snprintf(cut.u.usb.port, sizeof(cut.u.usb.port), "2-1");
+	add_event(f, cut);
+	add_delay(f, 0, "normal", 150000, 1, 50004000);
+	add_mark(f, "end-1");
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	event_log_release(&f->log);
+	trial_free(f->t);
+	free(f->o);
+	free(f->sc);
+	free(f);
+	return 0;
+}
+
+static void judge(struct fixture *f)
+{
+	evidence_check_booted_build(f->t, f->o);
+	evidence_check_console_audible(f->t, f->o);
+	/* the control looks at the log as it was before the cut */
+	size_t n = f->log.n;
+	f->log.n = f->o->log_armed;
+	evidence_check_control_positive(f->t, f->o);
+	f->log.n = n;
+	evidence_check_cache_loaded(f->t, f->o);
+	evidence_check_cut_applied(f->t, f->o);
+	evidence_check_cut_seen(f->t, f->o);
+	evidence_check_window(f->t, f->o);
+	evidence_check_environment(f->t, f->o);
+	evidence_set(f->t, EVIDENCE_REPLUGGED, true, "ok");
+	evidence_conclude(f->t);
+}
+
+static void assert_missing(struct fixture *f, enum evidence_id id)
+{
+	judge(f);
+	assert_false(f->t->is_valid);
+	if (f->t->missing != id)
+		fail_msg("missing is %s (%s), expected %s", evidence_name(f->t->missing),
+			 f->t->evidence[f->t->missing].detail, evidence_name(id));
+}
+
+static void test_a_complete_trial_is_valid_and_has_its_worst_delay(void **state)
+{
+	struct fixture *f = *state;
+	int64_t v;
+
+	judge(f);
+	if (!f->t->is_valid)
+		fail_msg("%s: %s", evidence_name(f->t->missing),
+			 f->t->evidence[f->t->missing].detail);
+	assert_int_equal(f->t->worst_us, 150000);
+	assert_int_equal(f->t->worst_cpu, 0);
+	assert_string_equal(f->t->worst_probe, "normal");
+	assert_int_equal(f->t->n_delays, 1);
+	assert_true(trial_number(f->t, "cached_kib", &v));
+	assert_int_equal(v, 512 * 1024);
+}
+
+static void test_another_kernel_than_the_one_asked_for_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->build.agent_release = "6.12.117+deb12-amd64";
+	assert_missing(f, EVIDENCE_BOOTED_BUILD);
+}
+
+static void test_the_same_release_built_differently_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->build.agent_version = "#2 SMP Debian 6.1.192-3";
+	assert_missing(f, EVIDENCE_BOOTED_BUILD);
+}
+
+static void test_no_banner_is_no_proof(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->build.banner = "";
+	assert_missing(f, EVIDENCE_BOOTED_BUILD);
+}
+
+static void test_a_log_level_that_hides_delays_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->console_loglevel = 2;
+	assert_missing(f, EVIDENCE_CONSOLE_AUDIBLE);
+}
+
+static void test_a_marker_that_does_not_come_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->mark_start = "another";
+	assert_missing(f, EVIDENCE_CONSOLE_AUDIBLE);
+}
+
+static void test_a_control_that_the_probe_did_not_see_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->control.state.rows[0].max_us = 3000;
+	assert_missing(f, EVIDENCE_CONTROL_POSITIVE);
+}
+
+static void test_a_control_that_the_console_did_not_show_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->log.rows[1].ev.is_suspect = true;
+	assert_missing(f, EVIDENCE_CONTROL_POSITIVE);
+}
+
+static void test_a_control_that_was_not_injected_in_full_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->control.actual_us = 47000;
+	assert_missing(f, EVIDENCE_CONTROL_POSITIVE);
+}
+
+static void test_too_little_cache_is_noticed_at_the_floor(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->cached_bytes = f->o->file_bytes / 100 * 90 - 1;
+	assert_missing(f, EVIDENCE_CACHE_LOADED);
+}
+
+static void test_a_switch_that_lies_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->is_cut_sensed = false;
+	assert_missing(f, EVIDENCE_CUT_APPLIED);
+}
+
+static void test_a_disconnect_of_another_port_is_not_ours(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->usb_path = "2-2";
+	assert_missing(f, EVIDENCE_CUT_SEEN);
+}
+
+static void test_a_disconnect_past_its_deadline_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+
+	f->sc->stimulus.seen_timeout_ms = 9;
+	assert_missing(f, EVIDENCE_CUT_SEEN);
+}
+
+static void test_a_probe_that_stands_still_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[1].beats = f->o->before.rows[1].beats;
+	assert_missing(f, EVIDENCE_PROBE_RUNNING);
+}
+
+static void test_a_control_probe_that_stands_still_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[3].beats = f->o->before.rows[3].beats;
+	assert_missing(f, EVIDENCE_PROBE_RUNNING);
+}
+
+static void test_a_stuck_probe_is_running_and_its_age_is_the_delay(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[0].beats = f->o->before.rows[0].beats;
+	f->o->after.rows[0].pending_us = 60000000;
+	judge(f);
+	assert_true(f->t->is_valid);
+	assert_int_equal(f->t->worst_us, 60000000);
+}
+
+static void test_no_probe_at_all_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->before.n_rows = 0;
+	assert_missing(f, EVIDENCE_PROBE_RUNNING);
+}
+
+static void test_an_interrupt_on_a_cpu_without_probe_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->irq_after.per_cpu[0] = 100;
+	f->o->irq_after.per_cpu[1] = 3;
+	/* the probe watches CPU0 only */
+	f->o->before.rows[1].cpu = 7;
+	f->o->after.rows[1].cpu = 7;
+	assert_missing(f, EVIDENCE_PROBE_ON_CPU);
+}
+
+static void test_no_interrupt_at_all_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->irq_after.per_cpu[0] = 100;
+	assert_missing(f, EVIDENCE_PROBE_ON_CPU);
+}
+
+static void test_a_window_that_ended_early_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->end_ns = 2010 * NSEC_PER_MSEC + 1499 * NSEC_PER_MSEC;
+	assert_missing(f, EVIDENCE_WINDOW_COVERED);
+}
+
+static void test_a_console_that_died_in_the_window_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->mark_end = "never-came";
+	assert_missing(f, EVIDENCE_WINDOW_COVERED);
+}
+
+static void test_each_kind_of_console_damage_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t *const counters[] = {
+		&f->o->integrity_after.dropped_messages, &f->o->integrity_after.overruns,
+		&f->o->integrity_after.suspect_lines,    &f->o->integrity_after.garbage_bytes,
+		&f->o->integrity_after.truncated_lines,  &f->log.lost,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		*counters[i] = 1;
+		assert_missing(f, EVIDENCE_CONSOLE_INTACT);
+		*counters[i] = 0;
+	}
+}
+
+static void test_a_line_that_the_module_printed_and_the_console_lost_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.seq = 2;
+	assert_missing(f, EVIDENCE_PROBES_AGREE);
+}
+
+static void test_lines_that_came_after_the_state_was_read_are_no_disagreement(void **state)
+{
+	struct fixture *f = *state;
+
+	add_delay(f, 1, "normal", 30000, 2, 50900000);
+	add_delay(f, 1, "highpri", 30000, 3, 50900000);
+	judge(f);
+	assert_true(f->t->is_valid);
+}
+
+static void test_a_line_longer_than_the_modules_maximum_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[0].max_us = 149999;
+	assert_missing(f, EVIDENCE_PROBES_AGREE);
+}
+
+static void test_a_number_that_the_console_changed_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->log.rows[3].ev.u.delay.us = 15000;
+	assert_missing(f, EVIDENCE_PROBES_AGREE);
+}
+
+static void test_a_delay_from_before_the_cut_is_not_the_unplugs(void **state)
+{
+	struct fixture *f = *state;
+
+	f->log.rows[3].ev.u.delay.due_ns = (50000000LL - 41000) * 1000;
+	assert_missing(f, EVIDENCE_ATTRIBUTABLE);
+}
+
+static void test_a_delay_long_after_the_cut_is_not_the_unplugs(void **state)
+{
+	struct fixture *f = *state;
+
+	f->log.rows[3].ev.u.delay.due_ns = (50000000LL + 1000001) * 1000;
+	assert_missing(f, EVIDENCE_ATTRIBUTABLE);
+}
+
+static void test_noise_on_the_control_probe_invalidates(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[3].max_us = 45001;
+	assert_missing(f, EVIDENCE_CONTROLS_QUIET);
+}
+
+static void test_a_changed_environment_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->environment_after = "hz=250 preempt=full";
+	assert_missing(f, EVIDENCE_ENVIRONMENT_SAME);
+}
+
+static void test_evidence_that_was_never_reached_is_missing(void **state)
+{
+	struct fixture *f = *state;
+
+	judge(f);
+	f->t->evidence[EVIDENCE_REPLUGGED].state = EVIDENCE_NOT_REACHED;
+	evidence_conclude(f->t);
+	assert_false(f->t->is_valid);
+	assert_int_equal(f->t->missing, EVIDENCE_REPLUGGED);
+}
+
+static void test_a_crash_is_neither_valid_nor_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->t->is_crash = true;
+	judge(f);
+	assert_false(f->t->is_valid);
+}
+
+#define WITH(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_a_complete_trial_is_valid_and_has_its_worst_delay),
+		WITH(test_another_kernel_than_the_one_asked_for_is_noticed),
+		WITH(test_the_same_release_built_differently_is_noticed),
+		WITH(test_no_banner_is_no_proof),
+		WITH(test_a_log_level_that_hides_delays_is_noticed),
+		WITH(test_a_marker_that_does_not_come_is_noticed),
+		WITH(test_a_control_that_the_probe_did_not_see_is_noticed),
+		WITH(test_a_control_that_the_console_did_not_show_is_noticed),
+		WITH(test_a_control_that_was_not_injected_in_full_is_noticed),
+		WITH(test_too_little_cache_is_noticed_at_the_floor),
+		WITH(test_a_switch_that_lies_is_noticed),
+		WITH(test_a_disconnect_of_another_port_is_not_ours),
+		WITH(test_a_disconnect_past_its_deadline_does_not_count),
+		WITH(test_a_probe_that_stands_still_is_noticed),
+		WITH(test_a_control_probe_that_stands_still_is_noticed),
+		WITH(test_a_stuck_probe_is_running_and_its_age_is_the_delay),
+		WITH(test_no_probe_at_all_is_noticed),
+		WITH(test_an_interrupt_on_a_cpu_without_probe_is_noticed),
+		WITH(test_no_interrupt_at_all_is_noticed),
+		WITH(test_a_window_that_ended_early_is_noticed),
+		WITH(test_a_console_that_died_in_the_window_is_noticed),
+		WITH(test_each_kind_of_console_damage_is_noticed),
+		WITH(test_a_line_that_the_module_printed_and_the_console_lost_is_noticed),
+		WITH(test_lines_that_came_after_the_state_was_read_are_no_disagreement),
+		WITH(test_a_line_longer_than_the_modules_maximum_is_noticed),
+		WITH(test_a_number_that_the_console_changed_is_noticed),
+		WITH(test_a_delay_from_before_the_cut_is_not_the_unplugs),
+		WITH(test_a_delay_long_after_the_cut_is_not_the_unplugs),
+		WITH(test_noise_on_the_control_probe_invalidates),
+		WITH(test_a_changed_environment_is_noticed),
+		WITH(test_evidence_that_was_never_reached_is_missing),
+		WITH(test_a_crash_is_neither_valid_nor_invalid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: trial */
+#include "trial/scenario.h"
+#include "unit.h"
+
+/* The shipped scenario with one text replaced by another, in a file of its own. */
+static int load_changed(const char *from, const char *to, struct err *e)
+{
+	auto_scenario struct scenario *sc = NULL;
+	auto_strbuf struct strbuf sb = STRBUF_INIT;
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	char *dir = unit_tmpdir();
+	auto_free char *path = xasprintf("%s/s.yaml", dir);
+	char *at;
+	int r;
+
+	assert_int_equal(file_read(STALLRIG_SOURCE_DIR "/hil/scenarios/unplug-read.yaml", 1u << 20,
+				   &sb, NULL),
+			 0);
+	at = strstr(sb.data, from);
+	assert_non_null(at);
+	strbuf_add(&out, sb.data, (size_t)(at - sb.data));
+	strbuf_adds(&out, to);
+	strbuf_adds(&out, at + strlen(from));
+	unit_write(dir, "s.yaml", strbuf_str(&out));
+	r = scenario_load(path, &sc, e);
+	unit_rmdir(dir);
+	return r;
+}
+
+static void test_every_shipped_scenario_loads(void **state)
+{
+	auto_scenario struct scenario *sc = NULL;
+	struct err e = {0};
+
+	(void)state;
+	if (scenario_load("unplug-read", &sc, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(sc->name, "unplug-read");
+	assert_int_equal(sc->limit.max_ms, 50);
+	assert_int_equal(strlen(sc->sha256), 64);
+}
+
+static void test_an_unknown_name_lists_what_there_is(void **state)
+{
+	struct scenario *sc = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(scenario_load("unplug-reed", &sc, &e), -ENOENT);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_contains(e.text, "'unplug-reed'");
+	assert_contains(e.text, "unplug-read");
+	assert_null(sc);
+}
+
+static void test_mistakes_are_named_with_file_line_and_column(void **state)
+{
+	static const struct {
+		const char *from, *to, *says;
+	} cases[] = {
+		{"max_ms: 50", "max_ms: 0", "limit.max_ms"},
+		{"max_ms: 50", "max_ms: 600001", "outside 1..600000"},
+		{"max_ms: 50", "max_ms: fast", "max_ms"},
+		{"max_ms: 50", "max_mss: 50", "max_mss"},
+		{"mount: ro ", "mount: rw ", "not one of: ro, none"},
+		{"kind: unplug", "kind: unplgu", "stimulus.kind"},
+		{"count: [normal]", "count: [norml]", "norml"},
+		{"count: [normal]", "count: []", "at least one probe"},
+		{"max_ms: 60000", "max_ms: 1000", "less than window.min_ms"},
+		{"threshold_us: 20000", "threshold_us: 50001", "above the limit"},
+		{"cpus: all", "cpus: some", "CPU list"},
+		{"name: unplug-read", "name: ../x", "name"},
+		{"valid: 8", "valid: -8", "valid"},
+		{"valid: 8", "valid: 8\n  valid: 9", "valid"},
+		{"limit:", "limits:", "limits"},
+		{"name: unplug-read\n", "", "name"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = {0};
+		int r = load_changed(cases[i].from, cases[i].to, &e);
+
+		if (r >= 0)
+			fail_msg("'%s' was accepted", cases[i].to);
+		assert_int_equal(e.kind, ERR_CONFIG);
+		assert_contains(e.text, "/s.yaml:");
+		assert_contains(e.text, cases[i].says);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_shipped_scenario_loads),
+		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),
+		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
