@@ -27,6 +27,8 @@ enum boot_state {
 
 struct boot_ops {
 	const char *driver; /* "qemu" */
+	/* Whether what it needs on this machine is there; ERR_RIG/-ENOENT names what is not. */
+	int (*check)(struct waiter *w, const struct rig_cfg *cfg, struct err *e);
 	int (*start)(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e);
 	int (*run)(void *self, struct err *e);
 	/* Stay with the machine; readable and writable streams, non-blocking. */

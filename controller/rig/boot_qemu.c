@@ -61,6 +61,25 @@ static const struct qemu_arch *find_arch(const char *arch)
 	return NULL;
 }
 
+#define VERSION_NS (30 * NSEC_PER_SEC)
+
+static int qemu_check(struct waiter *w, const struct rig_cfg *cfg, struct err *e)
+{
+	const struct qemu_arch *arch = find_arch(cfg->arch);
+	int r;
+
+	if (!arch)
+		return err_set(e, ERR_CONFIG, EINVAL, "%s: arch '%s': no QEMU is known for it",
+			       cfg->path, cfg->arch);
+	const char *const argv[] = {arch->program, "--version", NULL};
+	const struct child_cfg child = {.argv = argv, .stdin_fd = -1, .dies_with_parent = true};
+
+	r = child_run(w, &child, VERSION_NS, NULL, e);
+	if (r == -ENOENT)
+		return err_wrap(e, "the Debian package %s is needed", arch->package);
+	return r < 0 ? err_rekind(e, ERR_RIG) : 0;
+}
+
 /* --- command line ------------------------------------------------------------------------- */
 
 struct args {
@@ -195,8 +214,6 @@ static int start_child(struct qemu *q, const struct boot_cfg *cfg, const struct 
 
 	r = child_start(&child, &q->child, e);
 	args_release(&args);
-	if (r == -ENOENT)
-		return err_wrap(e, "the Debian package %s is needed", arch->package);
 	if (r < 0)
 		return r;
 	end.fd = child_pidfd(q->child);
@@ -397,6 +414,7 @@ static void qemu_stop(void *self)
 }
 
 const struct boot_ops boot_qemu_ops = {
+	.check = qemu_check,
 	.driver = "qemu",
 	.start = qemu_start,
 	.run = qemu_run,

@@ -25,6 +25,9 @@ struct rig {
 	void *self;
 	struct rig_lock *lock;
 	struct stick_image stick;
+	char *initrd;         /* of the build that was prepared last */
+	char *const *modules; /* the scenario's, beyond those of cfg; not owned */
+	unsigned n_modules;
 	bool has_faults;
 	struct switch_faults faults;
 	struct switch_fault_state fault_state;
@@ -103,6 +106,7 @@ void rig_close(struct rig *rig)
 	end_machine(rig);
 	lock_release(rig->lock);
 	stick_image_release(&rig->stick);
+	free(rig->initrd);
 	free(rig->run_dir);
 	free(rig);
 	errno = saved;
@@ -212,32 +216,80 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	return r;
 }
 
-int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, struct err *e)
+void rig_need_modules(struct rig *rig, char *const *names, unsigned n)
+{
+	rig->modules = names;
+	rig->n_modules = n;
+}
+
+/* Module words begin with the name; parameters may follow. */
+static bool is_same_module(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	return strcspn(b, " ") == n && memcmp(a, b, n) == 0;
+}
+
+/* The rig's modules, then those of the scenario that are not among them; NULL-terminated. */
+static const char **module_list(const struct rig *rig)
+{
+	const unsigned n_own = rig->cfg->boot.modules_count;
+	const char **list = xcalloc(n_own + rig->n_modules + 1, sizeof(*list));
+	unsigned n = 0;
+
+	for (; n < n_own; n++)
+		list[n] = rig->cfg->boot.modules[n];
+	for (unsigned i = 0; i < rig->n_modules; i++) {
+		bool is_there = false;
+
+		for (unsigned k = 0; k < n; k++)
+			is_there |= is_same_module(list[k], rig->modules[i]);
+		if (!is_there)
+			list[n++] = rig->modules[i];
+	}
+	return list;
+}
+
+int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 {
 	const struct kernels_ctx kernels = {.w = rig->w};
 	const struct rig_cfg *cfg = rig->cfg;
-	auto_free const char **modules = xcalloc(cfg->boot.modules_count + 1, sizeof(*modules));
+	auto_free const char **modules = module_list(rig);
 	const struct target_image_cfg image = {.kernel = k, .modules = modules, .link = AGENT_LINK};
 	auto_free char *initrd = NULL;
 	int r;
 
-	if (rig->machine)
-		return err_set(e, ERR_INTERNAL, EBUSY, "rig '%s' is booted already", cfg->name);
 	if (strcmp(k->arch, cfg->arch) != 0)
 		return err_set(e, ERR_USAGE, EINVAL, "kernel '%s' is for %s, rig '%s' is %s",
 			       k->name, k->arch, cfg->name, cfg->arch);
-	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
-		modules[i] = cfg->boot.modules[i];
-	r = target_image_ensure(&kernels, &image, &initrd, e);
-	if (r < 0)
-		return r;
 	rig->boot = boot_find(cfg->boot.driver);
 	if (!rig->boot)
 		return err_set(e, ERR_CONFIG, EINVAL, "%s: boot driver '%s' is not known",
 			       cfg->path, cfg->boot.driver);
-	r = start(rig, k, initrd, append, e);
+	r = rig->boot->check(rig->w, cfg, e);
+	if (r < 0)
+		return err_wrap(e, "rig '%s'", cfg->name);
+	r = target_image_ensure(&kernels, &image, &initrd, e);
+	if (r < 0)
+		return err_wrap(e, "kernel '%s'", k->name);
+	util_free(rig->initrd);
+	rig->initrd = take(initrd);
+	return 0;
+}
+
+int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, struct err *e)
+{
+	int r;
+
+	if (rig->machine)
+		return err_set(e, ERR_INTERNAL, EBUSY, "rig '%s' is booted already",
+			       rig->cfg->name);
+	r = rig_prepare(rig, k, e);
+	if (r < 0)
+		return r;
+	r = start(rig, k, rig->initrd, append, e);
 	if (r < 0) {
-		(void)err_wrap(e, "rig '%s', kernel '%s'", cfg->name, k->name);
+		(void)err_wrap(e, "rig '%s', kernel '%s'", rig->cfg->name, k->name);
 		end_machine(rig);
 	}
 	return r;

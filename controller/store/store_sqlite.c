@@ -490,7 +490,7 @@ static int read_version(struct store_sqlite *s, int *ret, struct err *e)
 			(unsigned long long)id);
 	if (version > SCHEMA_VERSION)
 		return err_set(
-			e, ERR_STORE, EPROTO,
+			e, ERR_STORE, ENOTSUP,
 			"its schema version %lld is newer than %d, the newest that this stallrig knows",
 			(long long)version, SCHEMA_VERSION);
 	if (version < 1)

@@ -495,43 +495,69 @@ static int run_boots(struct runner *rn, struct err *e)
 	return r;
 }
 
+/*
+ * What can fail before power is switched on: a kernel without its probe or its modules is
+ * untestable, which is a result; a missing program is an error and leaves no run behind.
+ */
+static int prepare(struct runner *rn, struct err *e)
+{
+	const struct runner_cfg *cfg = rn->cfg;
+	int r;
+
+	runner_phase(rn, "preparing %s", cfg->kernel->name);
+	rig_need_modules(rn->rig, rn->sc->needs.kernel_modules, rn->sc->needs.kernel_modules_count);
+	r = kernel_probe_ensure(cfg->kernels, cfg->kernel, e);
+	if (r >= 0)
+		r = rig_prepare(rn->rig, cfg->kernel, e);
+	if (r >= 0 || e->kind != ERR_KERNEL)
+		return r;
+	rn->run->untestable = xasprintf("not-prepared: %s", e->text);
+	err_clear(e);
+	return 0;
+}
+
+/* From the first row in the store to the last one. */
+static int execute(struct runner *rn, struct err *e)
+{
+	struct err late = {0};
+	int r;
+
+	run_judge(rn->run);
+	r = hook_run(rn, e);
+	if (r >= 0)
+		r = run_boots(rn, e);
+	run_judge(rn->run);
+	rn->run->ended_wall_ns = wall_now();
+	if (hook_run(rn, &late) < 0 && r >= 0) {
+		*e = late;
+		r = -late.code;
+	}
+	return r;
+}
+
 int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
 {
 	struct runner rn = {.cfg = cfg, .sc = cfg->scenario, .w = cfg->w};
-	struct err probe_err = {0};
-	struct err late = {0};
 	int r;
 
 	r = check_cfg(cfg, e);
 	if (r < 0)
 		return r;
 	r = open_rig(&rn, e);
+	if (r >= 0)
+		r = prepare(&rn, e);
 	if (r < 0) {
+		rig_close(rn.rig);
+		/* nothing was recorded yet */
+		if (rn.dir)
+			(void)rmdir(rn.dir);
 		run_free(rn.run);
 		free(rn.dir);
 		return r;
 	}
-	run_judge(rn.run);
-	r = hook_run(&rn, e);
-	if (r >= 0) {
-		runner_phase(&rn, "building the probe for %s", cfg->kernel->name);
-		r = kernel_probe_ensure(cfg->kernels, cfg->kernel, &probe_err);
-		if (r < 0 && probe_err.kind == ERR_KERNEL) {
-			rn.run->untestable = xasprintf("no-probe: %s", probe_err.text);
-			r = 0;
-		} else if (r < 0) {
-			*e = probe_err;
-		}
-	}
-	if (r >= 0)
-		r = run_boots(&rn, e);
+
+	r = execute(&rn, e);
 	rig_close(rn.rig);
-	run_judge(rn.run);
-	rn.run->ended_wall_ns = wall_now();
-	if (hook_run(&rn, &late) < 0 && r >= 0) {
-		*e = late;
-		r = -late.code;
-	}
 	free(rn.dir);
 	*ret = rn.run;
 	return r < 0 ? r : 0;

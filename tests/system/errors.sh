@@ -48,6 +48,30 @@ head -c 5000 /dev/urandom >"$work/noise.db"
 expect 130 "$stallrig" report --store "$work/noise.db"
 says "noise.db"
 
+# a program that is missing: named with its package
+cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
+mkdir -p "$work/path" "$work/cache"
+ln -s "$cache/kernels" "$cache/sticks" "$work/cache/"
+ln -s /usr/bin/* /usr/sbin/* "$work/path/" 2>/dev/null || :
+without() {
+	local program=$1
+
+	shift
+	rm "$work/path/$program"
+	expect 129 env PATH="$work/path" STALLRIG_CACHE="$work/cache" "$stallrig" "$@"
+	says "$program"
+	ln -s "/usr/bin/$program" "$work/path/"
+}
+need_kernel debian:6.12
+without qemu-system-x86_64 run --rig virtual-x86 "${run_args[@]}"
+says "qemu-system-x86"
+without busybox run --rig virtual-x86 "${run_args[@]}"
+says "busybox-static"
+without apt-get kernel fetch debian:6.12
+
 # no verdict was made up on the way
-[ ! -e "$STALLRIG_STATE/recordings" ] || fail "recordings were left behind"
+[ -z "$(ls -A "$STALLRIG_STATE/recordings" 2>/dev/null)" ] || fail "recordings were left behind"
+[ ! -e "$STALLRIG_STATE/results.db" ] || expect 0 "$stallrig" report --json "$work/report.json"
+[ ! -e "$work/report.json" ] || jq -e '.runs == []' "$work/report.json" >/dev/null ||
+	fail "runs were left behind"
 done_ok

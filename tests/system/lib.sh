@@ -22,27 +22,24 @@ fail() {
 	exit 1
 }
 
-# Pids of programs that were started under this test's state folder.
+# own_pids NAME: processes of that name that were started under this test's state folder
 own_pids() {
-	local environ pid
+	local pid
 
-	for environ in /proc/[0-9]*/environ; do
-		pid=${environ#/proc/}
-		pid=${pid%/environ}
-		[ "$pid" != $$ ] || continue
-		if tr '\0' '\n' <"$environ" 2>/dev/null | grep -qxF "STALLRIG_STATE=$STALLRIG_STATE"; then
-			[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
-		fi
+	for pid in $(pgrep -x "$1"); do
+		tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" |
+			grep -qxF "STALLRIG_STATE=$STALLRIG_STATE" && echo "$pid"
 	done
 	return 0
 }
 
-qemu_pids() { own_pids "${1:-qemu-system-x86}"; }
+# the kernel keeps 15 bytes of a name
+qemu_pids() { own_pids qemu-system-x86 && own_pids qemu-system-aar; }
 
 clean_up() {
 	local pid
 
-	for pid in $(qemu_pids qemu-system-x86) $(qemu_pids qemu-system-aar) $(own_pids stallrig); do
+	for pid in $(qemu_pids) $(own_pids stallrig); do
 		kill -9 "$pid" 2>/dev/null || :
 	done
 	rm -rf "$work"
@@ -74,13 +71,11 @@ is() {
 }
 
 no_orphans() {
-	local i
-
-	for i in $(seq 50); do
-		[ -z "$(qemu_pids qemu-system-x86)$(qemu_pids qemu-system-aar)" ] && return 0
+	for _ in $(seq 50); do
+		[ -z "$(qemu_pids)" ] && return 0
 		sleep 0.1
 	done
-	fail "a QEMU is still running: $(qemu_pids qemu-system-x86) $(qemu_pids qemu-system-aar)"
+	fail "a QEMU is still running: $(qemu_pids)"
 }
 
 # run STATUS ARGUMENTS…: one run on the virtual rig, its JSON in $work/run.json

@@ -38,8 +38,8 @@ int link_hello(struct link *l, nsec_t deadline_ns, struct err *e) must_check;
  * does not fit into a frame. A call that ended without an answer is aborted on the target before
  * the next one. One call at a time: not from a waiter callback while another is running (-EBUSY).
  */
-int link_call(struct link *l, nsec_t timeout_ns, struct strbuf *ret, struct err *e,
-	      const char *fmt, ...) printf_like(5, 6) must_check;
+int link_call(struct link *l, nsec_t timeout_ns, struct strbuf *ret, struct err *e, const char *fmt,
+	      ...) printf_like(5, 6) must_check;
 
 /* An agent that works on a request answers each repetition of it; silence this long is death. */
 #define LINK_SILENCE_NS (30 * NSEC_PER_SEC)

@@ -86,6 +86,16 @@ void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults);
 /* What was injected so far; NULL without faults. Belongs to the rig. */
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig);
 
+/* Kernel modules that the target loads beyond cfg->boot.modules; names must outlive the rig. */
+void rig_need_modules(struct rig *rig, char *const *names, unsigned n);
+
+/*
+ * What can be known before power is switched on: the build is for this arch, the boot method's
+ * programs are installed (else ERR_RIG/-ENOENT naming program and package), the build has what the
+ * rig needs (else ERR_KERNEL). Makes the initramfs if need be; rig_boot() does it by itself too.
+ */
+int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e) must_check;
+
 /*
  * Boots the kernel build with cfg->boot.append + append and waits until the agent answers.
  * ERR_RIG: QEMU missing or ended by itself; ERR_KERNEL: no answer within boot.timeout_s although
