@@ -16,8 +16,9 @@ deb=$(find "$cache/downloads" -name 'linux-image-6.12*_amd64.deb' | sort | tail 
 export STALLRIG_CACHE=$work/cache
 expect 0 "$stallrig" kernel list
 nothing_left() {
-	[ -z "$(find "$STALLRIG_CACHE/kernels" -mindepth 1 -maxdepth 1 2>/dev/null |
-		grep -v '/\.lock$')" ] || fail "half a build is left: $(ls -A "$STALLRIG_CACHE/kernels")"
+	find "$STALLRIG_CACHE/kernels" -mindepth 1 -maxdepth 1 ! -name .lock 2>/dev/null | grep -q . &&
+		fail "half a build is left: $(ls -A "$STALLRIG_CACHE/kernels")"
+	return 0
 }
 
 # a package cut short

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The historic way to see a late workqueue, for comparison with latency-mon: delayed work every
+ * 100 ms that compares its own start with the previous one. What is over 9 ms is printed and, so
+ * that a measurement need not read the console, kept: debugfs classic_mon, a line for each, with
+ * the time of the start in CLOCK_MONOTONIC. Bound to the CPU cpu=, as there was one in those days.
+ */
+#include <linux/debugfs.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/workqueue.h>
+
+#define PERIOD_MS 100
+#define LIMIT_MS  9
+#define KEPT	  4096u
+
+static unsigned int cpu;
+module_param(cpu, uint, 0444);
+
+static bool quiet;
+module_param(quiet, bool, 0444);
+
+struct late {
+	u64 run_ns;
+	s64 ms;
+};
+
+static struct dentry *file;
+static struct delayed_work dwork;
+static DEFINE_MUTEX(kept_lock);
+static struct late kept[KEPT];
+static unsigned int n_kept;
+static ktime_t previous;
+
+static void classic_work(struct work_struct *work)
+{
+	ktime_t now = ktime_get();
+	s64 late_ms = ktime_ms_delta(now, previous) - PERIOD_MS;
+
+	previous = now;
+	if (late_ms > LIMIT_MS) {
+		if (!quiet)
+			printk(KERN_CRIT "DELAY: %lld\n", late_ms);
+
+		mutex_lock(&kept_lock);
+		if (n_kept < KEPT)
+			kept[n_kept++] = (struct late){ ktime_to_ns(now), late_ms };
+		mutex_unlock(&kept_lock);
+	}
+
+	schedule_delayed_work_on((int)cpu, &dwork, msecs_to_jiffies(PERIOD_MS));
+}
+
+static int classic_show(struct seq_file *m, void *data)
+{
+	unsigned int i;
+
+	mutex_lock(&kept_lock);
+	for (i = 0; i < n_kept; i++)
+		seq_printf(m, "run_mono_ns=%llu ms=%lld\n", kept[i].run_ns, kept[i].ms);
+	mutex_unlock(&kept_lock);
+	return 0;
+}
+
+static int classic_open(struct inode *inode, struct file *f)
+{
+	return single_open(f, classic_show, NULL);
+}
+
+static const struct file_operations classic_fops = {
+	.owner = THIS_MODULE,
+	.open = classic_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int __init classic_init(void)
+{
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return -EINVAL;
+
+	file = debugfs_create_file("classic_mon", 0444, NULL, NULL, &classic_fops);
+	previous = ktime_get();
+	INIT_DELAYED_WORK(&dwork, classic_work);
+	schedule_delayed_work_on((int)cpu, &dwork, msecs_to_jiffies(PERIOD_MS));
+	return 0;
+}
+
+static void __exit classic_exit(void)
+{
+	cancel_delayed_work_sync(&dwork);
+	debugfs_remove(file);
+}
+
+module_init(classic_init);
+module_exit(classic_exit);
+
+MODULE_LICENSE("GPL v2");
+MODULE_DESCRIPTION("Difference monitor, for comparison");
