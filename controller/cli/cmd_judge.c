@@ -2,6 +2,8 @@
 /* cmd_judge.c - judges a console log from anywhere. */
 #include "cli/common.h"
 #include "cli/log_source.h"
+#include "report/report.h"
+#include "trial/rejudge.h"
 #include "trial/scenario.h"
 
 #define DEFAULT_LIMIT_MS       50
@@ -157,17 +159,49 @@ static int run_judge_logs(struct cli *cli, const struct args *a, struct err *e)
 	return verdict_exit_code(v.verdict);
 }
 
+/* A run's own folder has all that its verdict came from. */
+static int run_rejudge(struct cli *cli, const struct args *a, struct err *e)
+{
+	const char *json = args_text(a, "json");
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_run struct run *run = NULL;
+	int r;
+
+	r = rejudge_run(a->positional[0], &run, e);
+	if (r < 0)
+		return r;
+	if (json) {
+		report_json(&text, &run, 1);
+		r = cli_write(cli, json, &text, e);
+		strbuf_reset(&text);
+	}
+	if (r >= 0 && !args_has(a, "quiet") && !(json && json[0] == '-' && !json[1])) {
+		report_table(&text, &run, 1, cli->is_out_tty);
+		r = cli_write(cli, "-", &text, e);
+	}
+	return r < 0 ? r : verdict_exit_code(run->result.verdict);
+}
+
+static int run_judge_any(struct cli *cli, const struct args *a, struct err *e)
+{
+	if (a->n_positional == 1 && rejudge_is_run(a->positional[0]))
+		return run_rejudge(cli, a, e);
+	return run_judge_logs(cli, a, e);
+}
+
 const struct cmd cmd_judge = {
 	.name = "judge",
 	.summary = "Judge console logs: incidents, delays, integrity, verdict",
 	.details =
 		"FILE is a console log of any kind: plain or compressed by gzip, xz or zstd, a "
-		"recording of run, or a folder of these; \"-\" or nothing is the standard input. A "
-		"log alone can condemn a kernel but never acquit it: the verdict is FAIL or "
+		"recording, or a folder of these; \"-\" or nothing is the standard input. The folder "
+		"of a whole run (run says where its recordings are) is judged again from its bytes "
+		"and observations, with the scenario as it was, to the verdict that the run had; its "
+		"JSON is that of report. A log alone can condemn a kernel but never acquit it: the verdict is FAIL or "
 		"INCONCLUSIVE, with the first evidence that the log does not have. In a log with "
 		"stallrig's own markers only delays that are due after a disconnect count, because "
 		"the others are the injected control.",
 	.positional = {.name = "FILE", .type = OPT_PATH, .min = 0, .max = 4096},
 	.options = options,
-	.run = run_judge_logs,
+	.run = run_judge_any,
 };

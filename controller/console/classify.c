@@ -342,11 +342,13 @@ static void make_title(const struct pattern_fields *f, enum console_class cls, c
 	const char *plus;
 	size_t n = 0;
 
-	if (!s && f->cpu >= 0) {
-		(void)snprintf(ret, TITLE_MAX, "CPU#%lld", (long long)f->cpu);
+	ret[0] = '\0';
+	if (!s) {
+		if (f->cpu >= 0)
+			(void)snprintf(ret, TITLE_MAX, "CPU#%lld", (long long)f->cpu);
 		return;
 	}
-	plus = s ? memmem(s, len, "+0x", 3) : NULL;
+	plus = memmem(s, len, "+0x", 3);
 	if (plus)
 		len = (size_t)(plus - s);
 	while (len > 0 && *s == ' ') {
@@ -592,11 +594,7 @@ static void note_context(struct console_parser *p, const struct segment *seg)
 
 	if (has_prefix(text, len, "------------[ cut here ]---")) {
 		p->cut_until = in_records(p, CUT_RECORDS);
-	} else if (has_prefix(text, len, "---[ end trace")) {
-		if (!is_now_before(p, p->dump_until))
-			p->integrity.unclassified_dumps++;
-		p->dump_until = in_records(p, DUMP_RECORDS);
-	} else if (is_call_trace(text, len)) {
+	} else if (has_prefix(text, len, "---[ end trace") || is_call_trace(text, len)) {
 		if (!is_now_before(p, p->dump_until))
 			p->integrity.unclassified_dumps++;
 		p->dump_until = in_records(p, DUMP_RECORDS);

@@ -343,7 +343,7 @@ static bool begin_delta(const char *s, size_t len, struct envelope *ret)
 minute:
 	/* the day has one or two digits, padded or not */
 	for (size_t i = 0, q = 0; form[i]; i++, q++) {
-		char c = q < len ? s[q] : '\0';
+		char c = (char)(q < len ? s[q] : '\0');
 		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 
 		if (form[i] == '_') {

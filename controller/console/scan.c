@@ -113,7 +113,7 @@ static uint8_t verify(const struct scan *s, const char *p, size_t i, size_t from
 	return groups;
 }
 
-static inline bool is_candidate(const struct scan *s, uint32_t trigram)
+static inline uint64_t is_candidate(const struct scan *s, uint32_t trigram)
 {
 	uint32_t bit = bit_of(trigram);
 

@@ -15,7 +15,7 @@
 
 #define SCAN_ANCHOR_MIN  5
 #define SCAN_ANCHORS_MAX 192
-#define SCAN_STRIDE      3
+#define SCAN_STRIDE      ((size_t)3)
 #define SCAN_BITS        16
 
 struct scan_entry {

@@ -78,3 +78,14 @@ const struct seen_event *event_log_find_crash(const struct event_log *log, size_
 			return &log->rows[i];
 	return NULL;
 }
+
+const struct seen_event *event_log_find_banner(const struct event_log *log)
+{
+	const struct seen_event *last = NULL;
+
+	for (size_t i = 0; i < log->n; i++)
+		if (log->rows[i].ev.cls == CONSOLE_BOOT &&
+		    strncmp(log->rows[i].text, "Linux version", 13) == 0)
+			last = &log->rows[i];
+	return last;
+}

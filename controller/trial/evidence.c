@@ -9,7 +9,7 @@
 /* one period of the probe, one tick at HZ=100 and the time of the printk itself */
 #define ATTRIBUTION_SLACK_US 30000
 
-void evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
+static void evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
 {
 	struct evidence *ev = &t->evidence[id];
 	va_list ap;
@@ -38,7 +38,7 @@ bool scenario_watches_probe(const struct scenario *sc, const char *probe)
 	return is_in(sc->probe.watch, sc->probe.watch_count, probe);
 }
 
-void evidence_check_booted_build(struct trial *t, const struct observation *o)
+static void check_booted_build(struct trial *t, const struct observation *o)
 {
 	bool has_banner = strstr(o->build.banner, o->build.release) != NULL &&
 			  strstr(o->build.banner, o->build.version) != NULL;
@@ -56,7 +56,7 @@ void evidence_check_booted_build(struct trial *t, const struct observation *o)
 			     o->build.agent_version);
 }
 
-void evidence_check_console_audible(struct trial *t, const struct observation *o)
+static void check_console_audible(struct trial *t, const struct observation *o)
 {
 	const struct seen_event *mark;
 
@@ -72,6 +72,24 @@ void evidence_check_console_audible(struct trial *t, const struct observation *o
 		     mark ? "marker %s seen at log level %" PRId64
 			  : "marker %s not seen at log level %" PRId64,
 		     o->mark_start, o->console_loglevel);
+}
+
+/*
+ * First event at or after `from` that was printed after the module's reset: the module numbers its
+ * lines from 1 again, and lines of the time before may still have been on their way. `to` if there
+ * is none.
+ */
+static size_t since_reset(const struct observation *o, size_t from, size_t to)
+{
+	size_t first = to;
+
+	for (size_t i = from; i < to; i++) {
+		const struct console_event *ev = &o->log->rows[i].ev;
+
+		if (ev->cls == CONSOLE_DELAY && !ev->is_suspect && ev->u.delay.seq == 1)
+			first = i;
+	}
+	return first;
 }
 
 /* The longest finished DELAY line of one CPU's counted probes from `from` up to `to`; -1 = none. */
@@ -111,23 +129,32 @@ static const struct probe_row *state_max(const struct scenario *sc, const struct
 	return max;
 }
 
-void evidence_check_probe_coverage(struct trial *t, const struct probe_state *st,
-				   const struct scenario *sc, int cpu)
+/* Early form of probe-on-cpu: nobody watches the CPU on which the unplug will be handled. */
+static void check_coverage(struct trial *t, const struct observation *o)
 {
-	if (!state_max(sc, st, cpu))
+	if (!state_max(o->scenario, &o->control.state, o->control.cpu))
 		evidence_set(t, EVIDENCE_PROBE_ON_CPU, false,
-			     "CPU%d takes the interrupts of '%s', no judged probe watches it", cpu,
-			     sc->prepare.irq.match);
+			     "CPU%d takes the interrupts of '%s', no judged probe watches it",
+			     o->control.cpu, o->scenario->prepare.irq.match);
 }
 
-void evidence_check_control_positive(struct trial *t, const struct observation *o)
+bool evidence_control_is_heard(const struct observation *o)
+{
+	const struct probe_row *row = state_max(o->scenario, &o->control.state, o->control.cpu);
+	size_t from = since_reset(o, o->control.log_from, o->control.log_to);
+
+	return row && console_max_us(o, from, o->control.log_to, o->control.cpu) >= row->max_us;
+}
+
+static void check_control_positive(struct trial *t, const struct observation *o)
 {
 	const struct scenario *sc = o->scenario;
 	int64_t tolerance_us = (int64_t)sc->controls.stall_tolerance_ms * 1000;
 	int64_t actual_us = o->control.actual_us;
 	const struct probe_row *row = state_max(o->scenario, &o->control.state, o->control.cpu);
 	int64_t probe_us = row ? row->max_us : -1;
-	int64_t console_us = console_max_us(o, o->control.log_from, o->log->n, o->control.cpu);
+	int64_t console_us =
+		console_max_us(o, o->control.log_from, o->control.log_to, o->control.cpu);
 	bool is_seen = probe_us >= 0 && llabs(probe_us - actual_us) <= tolerance_us;
 	bool is_heard = console_us >= 0 && llabs(console_us - actual_us) <= tolerance_us;
 	/* the target's clocks need not agree to the per cent, least of all emulated ones */
@@ -142,10 +169,11 @@ void evidence_check_control_positive(struct trial *t, const struct observation *
 		     actual_us, o->control.cpu, probe_us, console_us, tolerance_us);
 }
 
-void evidence_check_cache_loaded(struct trial *t, const struct observation *o)
+static void check_cache_loaded(struct trial *t, const struct observation *o)
 {
 	int64_t floor_bytes = o->file_bytes / 100 * o->scenario->load.cache_floor_pct;
 
+	trial_add_number(t, "load_ms", o->load_ms);
 	trial_add_number(t, "cached_kib", o->cached_bytes / 1024);
 	evidence_set(t, EVIDENCE_CACHE_LOADED, o->file_bytes > 0 && o->cached_bytes >= floor_bytes,
 		     "%" PRId64 " KiB of %" PRId64 " KiB cached, floor %u %%",
@@ -153,7 +181,7 @@ void evidence_check_cache_loaded(struct trial *t, const struct observation *o)
 		     o->scenario->load.cache_floor_pct);
 }
 
-void evidence_check_cut_applied(struct trial *t, const struct observation *o)
+static void check_cut_applied(struct trial *t, const struct observation *o)
 {
 	int64_t took_us = (o->cut_applied_ns - o->cut_asked_ns) / NSEC_PER_USEC;
 
@@ -167,7 +195,7 @@ void evidence_check_cut_applied(struct trial *t, const struct observation *o)
 		     took_us);
 }
 
-void evidence_check_cut_seen(struct trial *t, const struct observation *o)
+static void check_cut_seen(struct trial *t, const struct observation *o)
 {
 	const struct seen_event *ev = event_log_find_disconnect(o->log, o->log_armed, o->usb_path);
 	int64_t took_us;
@@ -274,22 +302,40 @@ static void check_console_intact(struct trial *t, const struct observation *o)
 {
 	const struct console_integrity *a = &o->integrity_before;
 	const struct console_integrity *b = &o->integrity_after;
-	uint64_t dropped = b->dropped_messages - a->dropped_messages;
-	uint64_t overruns = b->overruns - a->overruns;
-	uint64_t suspect = b->suspect_lines - a->suspect_lines;
-	uint64_t garbage = b->garbage_bytes - a->garbage_bytes;
-	uint64_t cut = b->truncated_lines - a->truncated_lines;
+	const struct {
+		const char *what;
+		uint64_t n;
+	} damage[] = {
+		{"dropped messages", b->dropped_messages - a->dropped_messages},
+		{"overruns", b->overruns - a->overruns},
+		{"suspect lines", b->suspect_lines - a->suspect_lines},
+		{"garbage bytes", b->garbage_bytes - a->garbage_bytes},
+		{"lines cut", b->truncated_lines - a->truncated_lines},
+		{"broken time stamps", b->broken_stamps - a->broken_stamps},
+		{"records missing", b->kmsg_seq_gaps - a->kmsg_seq_gaps},
+		{"dumps of no known kind", b->unclassified_dumps - a->unclassified_dumps},
+		{"events not kept", o->log->lost},
+	};
+	char text[128] = "";
 
-	evidence_set(t, EVIDENCE_CONSOLE_INTACT,
-		     dropped + overruns + suspect + garbage + cut + o->log->lost == 0,
-		     "%" PRIu64 " dropped, %" PRIu64 " overruns, %" PRIu64
-		     " suspect lines, %" PRIu64 " garbage bytes, %" PRIu64 " lines cut",
-		     dropped, overruns, suspect, garbage, cut);
+	for (size_t i = 0; i < ARRAY_SIZE(damage); i++) {
+		size_t len = strlen(text);
+
+		if (damage[i].n)
+			(void)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64 " %s",
+				       len ? ", " : "", damage[i].n, damage[i].what);
+	}
+	if (text[0])
+		evidence_set(t, EVIDENCE_CONSOLE_INTACT, false, "%s", text);
+	else
+		evidence_set(t, EVIDENCE_CONSOLE_INTACT, true,
+			     "%" PRIu64 " bytes, none dropped, lost or damaged",
+			     b->bytes - a->bytes);
 }
 
 static void copy_delays(struct trial *t, const struct observation *o)
 {
-	for (size_t i = o->log_armed; i < o->log->n; i++) {
+	for (size_t i = since_reset(o, o->log_armed, o->log_window); i < o->log_window; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
 		struct trial_delay *d;
 
@@ -313,7 +359,7 @@ static void copy_delays(struct trial *t, const struct observation *o)
 /* A finished line of a counted probe with just this length. */
 static bool console_has_us(const struct observation *o, int64_t us)
 {
-	for (size_t i = o->log_armed; i < o->log->n; i++) {
+	for (size_t i = since_reset(o, o->log_armed, o->log_window); i < o->log_window; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
 
 		if (ev->cls == CONSOLE_DELAY && !ev->is_suspect && !ev->u.delay.is_live &&
@@ -328,7 +374,7 @@ bool evidence_console_is_complete(const struct observation *o)
 	const struct probe_row *max = state_max(o->scenario, &o->after, -1);
 	int64_t n_lines = 0;
 
-	for (size_t i = o->log_armed; i < o->log->n; i++)
+	for (size_t i = since_reset(o, o->log_armed, o->log_window); i < o->log_window; i++)
 		n_lines += o->log->rows[i].ev.cls == CONSOLE_DELAY;
 	return n_lines >= o->after.seq &&
 	       (!max || max->max_us < o->after.threshold_us || console_has_us(o, max->max_us));
@@ -344,7 +390,8 @@ static void check_probes_agree(struct trial *t, const struct observation *o)
 	int64_t probe_us = max ? max->max_us : -1;
 	int64_t expected_seq = 1;
 
-	for (size_t i = o->log_armed; i < o->log->n && expected_seq <= o->after.seq; i++) {
+	for (size_t i = since_reset(o, o->log_armed, o->log_window);
+	     i < o->log_window && expected_seq <= o->after.seq; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
 
 		if (ev->cls != CONSOLE_DELAY || ev->is_suspect)
@@ -418,6 +465,11 @@ static void check_attributable(struct trial *t, const struct observation *o)
 		     o->scenario->window.attribution_ms);
 }
 
+static int64_t row_worst_us(const struct probe_row *row)
+{
+	return row->max_us > row->pending_us ? row->max_us : row->pending_us;
+}
+
 static void check_controls_quiet(struct trial *t, const struct observation *o)
 {
 	int64_t max_us = 0;
@@ -425,7 +477,7 @@ static void check_controls_quiet(struct trial *t, const struct observation *o)
 
 	for (size_t i = 0; i < o->after.n_rows; i++) {
 		const struct probe_row *row = &o->after.rows[i];
-		int64_t us = row->max_us > row->pending_us ? row->max_us : row->pending_us;
+		int64_t us = row_worst_us(row);
 
 		if (!scenario_watches_probe(o->scenario, row->probe))
 			continue;
@@ -446,25 +498,45 @@ static void check_controls_quiet(struct trial *t, const struct observation *o)
 		     loudest->cpu, max_us, o->scenario->controls.noise_max_ms);
 }
 
-/* The longest counted delay, whether it has ended or not. */
-static void fill_worst(struct trial *t, const struct observation *o)
+/* The judged probe with the longest delay, whether that has ended or not. */
+static const struct probe_row *worst_row(const struct observation *o)
 {
+	const struct probe_row *worst = NULL;
+
 	for (size_t i = 0; i < o->after.n_rows; i++) {
 		const struct probe_row *row = &o->after.rows[i];
-		int64_t us = row->max_us > row->pending_us ? row->max_us : row->pending_us;
 
-		if (!scenario_counts_probe(o->scenario, row->probe) || us <= t->worst_us)
-			continue;
-		t->worst_us = us;
-		t->worst_cpu = row->cpu;
-		(void)snprintf(t->worst_probe, sizeof(t->worst_probe), "%s", row->probe);
+		if (scenario_counts_probe(o->scenario, row->probe) &&
+		    (!worst || row_worst_us(row) > row_worst_us(worst)))
+			worst = row;
 	}
-	if (o->cached_bytes > 0 && t->worst_us > 0)
+	return worst;
+}
+
+int64_t evidence_worst_us(const struct observation *o)
+{
+	const struct probe_row *row = worst_row(o);
+
+	return row ? row_worst_us(row) : -1;
+}
+
+static void fill_worst(struct trial *t, const struct observation *o)
+{
+	const struct probe_row *row = worst_row(o);
+
+	if (!row)
+		return;
+	t->worst_us = row_worst_us(row);
+	t->worst_cpu = row->cpu;
+	(void)snprintf(t->worst_probe, sizeof(t->worst_probe), "%s", row->probe);
+	if (o->worst_func)
+		(void)snprintf(t->worst_func, sizeof(t->worst_func), "%s", o->worst_func);
+	if (o->cached_bytes > 0)
 		trial_add_number(t, "worst_ns_per_page",
 				 t->worst_us * 1000 / (o->cached_bytes / 4096 + 1));
 }
 
-void evidence_check_window(struct trial *t, const struct observation *o)
+static void check_window(struct trial *t, const struct observation *o)
 {
 	copy_delays(t, o);
 	check_probe_running(t, o);
@@ -477,7 +549,7 @@ void evidence_check_window(struct trial *t, const struct observation *o)
 	fill_worst(t, o);
 }
 
-void evidence_check_environment(struct trial *t, const struct observation *o)
+static void check_environment(struct trial *t, const struct observation *o)
 {
 	bool is_same = strcmp(o->environment_before, o->environment_after) == 0;
 
@@ -485,7 +557,109 @@ void evidence_check_environment(struct trial *t, const struct observation *o)
 		     o->environment_after);
 }
 
-void evidence_conclude(struct trial *t)
+static void check_replugged(struct trial *t, const struct observation *o)
+{
+	trial_add_number(t, "replug_ms", o->replug_ms);
+	evidence_set(t, EVIDENCE_REPLUGGED, strcmp(o->replug_path, o->usb_path) == 0,
+		     "the stick came back at usb %s after %" PRId64 " ms, expected at %s",
+		     o->replug_path, o->replug_ms, o->usb_path);
+}
+
+/* In the order of the steps. */
+static const struct rule {
+	enum observed what;
+	void (*check)(struct trial *t, const struct observation *o);
+	enum evidence_id demands; /* what must be there for the trial to go on */
+} rules[] = {
+	{OBSERVED_BUILD, check_booted_build, EVIDENCE_BOOTED_BUILD},
+	{OBSERVED_MARK, check_console_audible, EVIDENCE_CONSOLE_AUDIBLE},
+	{OBSERVED_COVERAGE, check_coverage, EVIDENCE_PROBE_ON_CPU},
+	{OBSERVED_CONTROL, check_control_positive, EVIDENCE_CONTROL_POSITIVE},
+	{OBSERVED_CACHE, check_cache_loaded, EVIDENCE_CACHE_LOADED},
+	{OBSERVED_CUT, check_cut_applied, EVIDENCE_CUT_APPLIED},
+	{OBSERVED_DISCONNECT, check_cut_seen, EVIDENCE_CUT_SEEN},
+	{OBSERVED_WINDOW, check_window, EVIDENCE_WINDOW_COVERED},
+	{OBSERVED_REPLUG, check_replugged, EVIDENCE_REPLUGGED},
+	{OBSERVED_ENVIRONMENT, check_environment, EVIDENCE_ENVIRONMENT_SAME},
+};
+
+bool evidence_reach(struct observation *o, enum observed what)
+{
+	bool is_there = false;
+
+	o->reached |= what;
+	o->log_end = o->log->n;
+	if (what == OBSERVED_WINDOW)
+		o->log_window = o->log->n;
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		struct trial *t;
+
+		if (rules[i].what != what)
+			continue;
+		t = trial_new();
+		rules[i].check(t, o);
+		is_there = t->evidence[rules[i].demands].state != EVIDENCE_MISSING;
+		trial_free(t);
+	}
+	return is_there;
+}
+
+static void copy_incident(struct trial *t, const struct console_event *ev)
+{
+	const char *cls = console_class_name(ev->cls);
+	struct trial_incident *inc;
+
+	for (size_t i = 0; i < t->n_incidents; i++) {
+		inc = &t->incidents[i];
+		if (strcmp(inc->cls, cls) == 0 &&
+		    strncmp(inc->title, ev->title, sizeof(inc->title) - 1) == 0) {
+			inc->count++;
+			return;
+		}
+	}
+	inc = trial_add_incident(t);
+	if (!inc)
+		return;
+	(void)snprintf(inc->cls, sizeof(inc->cls), "%s", cls);
+	(void)snprintf(inc->title, sizeof(inc->title), "%s", ev->title);
+	inc->count = 1;
+	inc->t_first_us = ev->t_kernel_us;
+	inc->worst_s = console_class_severity(ev->cls) >= CONSOLE_STALL ? ev->u.stall.seconds
+									: CONSOLE_UNKNOWN;
+	inc->offset = ev->offset;
+}
+
+static void copy_incidents(struct trial *t, const struct observation *o)
+{
+	for (size_t i = o->log_from; i < o->log_end; i++) {
+		const struct console_event *ev = &o->log->rows[i].ev;
+
+		if (ev->cls > CONSOLE_BOOT && ev->cls != CONSOLE_USB_NEW && !ev->is_detail)
+			copy_incident(t, ev);
+	}
+}
+
+static void copy_moments(struct trial *t, const struct observation *o)
+{
+	nsec_t t0 = o->cut_asked_ns;
+
+	if (t0 == 0)
+		return;
+	trial_add_moment(t, 0, "cut-asked", "command to the switch");
+	if (o->cut_applied_ns)
+		trial_add_moment(t, o->cut_applied_ns - t0, "cut-applied", "%s",
+				 o->is_cut_sensed ? "sensed" : "claimed, not sensed");
+	for (size_t i = o->log_armed; i < o->log_end; i++) {
+		const struct console_event *ev = &o->log->rows[i].ev;
+
+		trial_add_moment(t, ev->t_host_ns - t0, console_class_name(ev->cls), "%s",
+				 ev->text);
+	}
+	if (o->end_ns)
+		trial_add_moment(t, o->end_ns - t0, "window-end", "probe read");
+}
+
+static void evidence_conclude(struct trial *t)
 {
 	t->is_valid = false;
 	if (t->is_crash)
@@ -503,4 +677,43 @@ void evidence_conclude(struct trial *t)
 		}
 	}
 	t->is_valid = true;
+}
+
+/* What condemns the kernel up to the end of the trial: a crash, or a reboot that nobody asked for.
+ */
+static const struct seen_event *find_crash(const struct observation *o)
+{
+	const struct seen_event *crash = event_log_find_crash(o->log, 0);
+
+	if (crash && (size_t)(crash - o->log->rows) < o->log_end)
+		return crash;
+	for (size_t i = o->log_from; i < o->log_end; i++) {
+		const struct seen_event *row = &o->log->rows[i];
+
+		if (!row->ev.is_suspect &&
+		    (row->ev.cls == CONSOLE_REBOOT || row->ev.cls == CONSOLE_BOOT))
+			return row;
+	}
+	return NULL;
+}
+
+void evidence_judge(struct trial *t, const struct observation *o)
+{
+	const struct seen_event *crash = find_crash(o);
+
+	t->worst_us = -1;
+	t->worst_cpu = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (o->reached & rules[i].what)
+			rules[i].check(t, o);
+	if (o->failed_why)
+		evidence_set(t, o->failed, false, "%.180s", o->failed_why);
+	if (crash) {
+		t->is_crash = true;
+		(void)snprintf(t->crash, sizeof(t->crash), "%s: %s",
+			       console_class_name(crash->ev.cls), crash->ev.title);
+	}
+	copy_incidents(t, o);
+	copy_moments(t, o);
+	evidence_conclude(t);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/rng.h"
+#include "facts.h"
 #include "rig/switch_fault.h"
 #include "runner_priv.h"
 
@@ -55,75 +56,10 @@ bool runner_has_crash(const struct runner *rn)
 
 /* ---- a trial ---- */
 
-static void copy_incidents(struct runner *rn)
+/* A crash report may still be coming in. */
+static int hear_out_crash(struct runner *rn, struct err *e)
 {
-	for (size_t i = rn->obs.log_from; i < rn->log.n; i++) {
-		const struct console_event *ev = &rn->log.rows[i].ev;
-		struct trial_incident *inc = NULL;
-
-		if (ev->cls <= CONSOLE_BOOT || ev->cls == CONSOLE_USB_NEW)
-			continue;
-		for (size_t k = 0; k < rn->trial->n_incidents; k++)
-			if (strcmp(rn->trial->incidents[k].cls, console_class_name(ev->cls)) == 0 &&
-			    strncmp(rn->trial->incidents[k].title, ev->title,
-				    sizeof(inc->title) - 1) == 0)
-				inc = &rn->trial->incidents[k];
-		if (inc) {
-			inc->count++;
-			continue;
-		}
-		inc = trial_add_incident(rn->trial);
-		if (!inc)
-			return;
-		(void)snprintf(inc->cls, sizeof(inc->cls), "%s", console_class_name(ev->cls));
-		(void)snprintf(inc->title, sizeof(inc->title), "%s", ev->title);
-		inc->count = 1;
-		inc->t_first_us = ev->t_kernel_us;
-		inc->worst_s = console_class_severity(ev->cls) >= CONSOLE_STALL
-				       ? ev->u.stall.seconds
-				       : CONSOLE_UNKNOWN;
-		inc->offset = ev->offset;
-	}
-}
-
-static void copy_moments(struct runner *rn)
-{
-	const struct observation *o = &rn->obs;
-	nsec_t t0 = o->cut_asked_ns;
-
-	if (t0 == 0)
-		return;
-	trial_add_moment(rn->trial, 0, "cut-asked", "command to switch %s",
-			 switch_name(rig_switch(rn->rig)));
-	if (o->cut_applied_ns)
-		trial_add_moment(rn->trial, o->cut_applied_ns - t0, "cut-applied", "%s",
-				 switch_driver(rig_switch(rn->rig))->driver);
-	for (size_t i = o->log_armed; i < rn->log.n; i++) {
-		const struct console_event *ev = &rn->log.rows[i].ev;
-
-		trial_add_moment(rn->trial, ev->t_host_ns - t0, console_class_name(ev->cls), "%s",
-				 ev->text);
-	}
-	if (o->end_ns)
-		trial_add_moment(rn->trial, o->end_ns - t0, "window-end", "probe read");
-}
-
-/* A crash report is still coming in: let it, then name it. */
-static int note_crash(struct runner *rn, struct err *e)
-{
-	const struct seen_event *ev;
-	int r;
-
-	if (!runner_has_crash(rn))
-		return 0;
-	r = waiter_sleep(rn->w, CRASH_GRACE_NS, e);
-	if (r < 0)
-		return r;
-	ev = event_log_find_crash(&rn->log, 0);
-	rn->trial->is_crash = true;
-	(void)snprintf(rn->trial->crash, sizeof(rn->trial->crash), "%s: %s",
-		       console_class_name(ev->ev.cls), ev->title);
-	return 0;
+	return runner_has_crash(rn) ? waiter_sleep(rn->w, CRASH_GRACE_NS, e) : 0;
 }
 
 /* A machine that ended without a crash report is the rig's fault and ends the run. */
@@ -166,8 +102,6 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	rn->trial->unplug = unplug;
 	rn->trial->started_wall_ns = wall_now();
 	rn->trial->console_from = recording_bytes(rn->rec);
-	rn->trial->worst_us = -1;
-	rn->trial->worst_cpu = -1;
 	memset(&rn->obs, 0, sizeof(rn->obs));
 	rn->obs.scenario = rn->sc;
 	rn->obs.log = &rn->log;
@@ -175,23 +109,33 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	rn->obs.log_armed = rn->log.n;
 	rn->obs.console_loglevel = rn->sc->prepare.console_loglevel;
 	rn->obs.usb_path = rn->cfg->rig->stick.usb_path;
+	rn->obs.build.release = rn->cfg->kernel->release;
+	rn->obs.build.version = rn->cfg->kernel->version;
+	rn->obs.build.banner = rn->boot->banner;
+	rn->obs.build.agent_release = rn->agent_release;
+	rn->obs.build.agent_version = rn->agent_version;
+	rn->worst_func[0] = '\0';
 	make_nonce(rn, "start", rn->mark_start);
 	make_nonce(rn, "end", rn->mark_end);
 
 	r = steps_run(rn, ret_is_boot_usable, e);
 	if (r >= 0)
-		r = note_crash(rn, e);
+		r = hear_out_crash(rn, e);
 	if (r < 0) {
 		trial_free(take(rn->trial));
 		return r;
 	}
+	rn->obs.log_end = rn->log.n;
+	evidence_judge(rn->trial, &rn->obs);
 	note_machine_end(rn);
-	copy_incidents(rn);
-	copy_moments(rn);
-	evidence_conclude(rn->trial);
 	rn->trial->console_to = recording_bytes(rn->rec);
-	r = store_trial(rn, e);
+	r = facts_write_trial(rn->dir, rn->trial, &rn->obs, recording_t0_ns(rn->rec), e);
+	if (r >= 0)
+		r = store_trial(rn, e);
+	else
+		trial_free(rn->trial);
 	rn->trial = NULL;
+	util_free(take(rn->environment_now));
 	return r;
 }
 
@@ -208,13 +152,9 @@ static void boot_forget(struct runner *rn)
 
 static const char *banner_of(const struct runner *rn)
 {
-	const char *best = "";
+	const struct seen_event *ev = event_log_find_banner(&rn->log);
 
-	for (size_t i = 0; i < rn->log.n; i++)
-		if (rn->log.rows[i].ev.cls == CONSOLE_BOOT &&
-		    strncmp(rn->log.rows[i].text, "Linux version", 13) == 0)
-			best = rn->log.rows[i].text;
-	return best;
+	return ev ? ev->text : "";
 }
 
 static int hook_boot(struct runner *rn, struct err *e)
@@ -431,6 +371,11 @@ static struct run *make_run(struct runner *rn)
 
 static int hook_run(struct runner *rn, struct err *e)
 {
+	int r;
+
+	r = facts_write_run(rn->dir, rn->run, rn->sc, rn->cfg->rig->stick.usb_path, e);
+	if (r < 0)
+		return r;
 	if (rn->cfg->hooks && rn->cfg->hooks->run)
 		return rn->cfg->hooks->run(rn->cfg->self, rn->run, e);
 	return 0;

@@ -36,6 +36,10 @@ struct runner {
 	struct observation obs;
 	char mark_start[33];
 	char mark_end[33];
+	char replug_path[64];
+	char worst_func[64];
+	char failed_why[256];
+	char *environment_now;
 };
 
 /* One short line for a person: what goes on now. */

@@ -173,49 +173,26 @@ static int step_look(struct runner *rn, struct err *e)
 	struct observation *o = &rn->obs;
 	int r;
 
-	o->build.release = rn->cfg->kernel->release;
-	o->build.version = rn->cfg->kernel->version;
-	o->build.banner = rn->boot->banner;
-	o->build.agent_release = rn->agent_release;
-	o->build.agent_version = rn->agent_version;
-	evidence_check_booted_build(rn->trial, o);
-	if (rn->trial->evidence[EVIDENCE_BOOTED_BUILD].state != EVIDENCE_OK)
+	if (!evidence_reach(o, OBSERVED_BUILD))
 		return STEP_OVER;
-
 	r = send_mark(rn, rn->mark_start, e);
 	if (r < 0)
 		return r;
 	o->mark_start = rn->mark_start;
-	evidence_check_console_audible(rn->trial, o);
-	return rn->trial->evidence[EVIDENCE_CONSOLE_AUDIBLE].state == EVIDENCE_OK ? STEP_GO
-										  : STEP_OVER;
+	return evidence_reach(o, OBSERVED_MARK) ? STEP_GO : STEP_OVER;
 }
 
-struct wait_line {
-	const struct runner *rn;
-	size_t from;
-	int cpu;
-};
-
-static bool control_line_is_there(void *arg)
+static bool control_is_heard(void *arg)
 {
-	const struct wait_line *wl = arg;
+	struct runner *rn = arg;
 
-	for (size_t i = wl->from; i < wl->rn->log.n; i++) {
-		const struct console_event *ev = &wl->rn->log.rows[i].ev;
-
-		if (ev->cls == CONSOLE_DELAY && !ev->u.delay.is_live &&
-		    ev->u.delay.cpu == wl->cpu &&
-		    scenario_counts_probe(wl->rn->sc, ev->u.delay.probe))
-			return true;
-	}
-	return runner_has_crash(wl->rn);
+	rn->obs.control.log_to = rn->log.n;
+	return evidence_control_is_heard(&rn->obs) || runner_has_crash(rn);
 }
 
 /* Injects a stall of known length and looks whether probe, console and parser show it. */
 static int step_control(struct runner *rn, struct err *e)
 {
-	struct wait_line wl = {.rn = rn, .cpu = (int)rn->sc->prepare.irq.cpu};
 	auto_strbuf struct strbuf reply = STRBUF_INIT;
 	struct observation *o = &rn->obs;
 	int64_t start_ns;
@@ -225,39 +202,35 @@ static int step_control(struct runner *rn, struct err *e)
 	r = read_probe(rn, &o->control.state, e);
 	if (r < 0)
 		return r;
-	evidence_check_probe_coverage(rn->trial, &o->control.state, rn->sc, wl.cpu);
-	if (rn->trial->evidence[EVIDENCE_PROBE_ON_CPU].state == EVIDENCE_MISSING)
+	o->control.cpu = (int)rn->sc->prepare.irq.cpu;
+	if (!evidence_reach(o, OBSERVED_COVERAGE))
 		return STEP_OVER;
 
 	runner_phase(rn, "trial %u: positive control", rn->trial->number);
+	o->control.log_from = rn->log.n;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
 		return r;
-	wl.from = rn->log.n;
-	o->control.log_from = rn->log.n;
 	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e,
 		      "stall cpu=%u pool=normal us=%u mode=block count=1", rn->sc->prepare.irq.cpu,
 		      rn->sc->controls.stall_ms * 1000);
 	if (r < 0)
 		return r;
-	r = reply_number("stall", strbuf_str(&reply), "last_start_ns", &start_ns, e);
+	r = reply_number("stall", strbuf_str(&reply), "last_start_mono_ns", &start_ns, e);
 	if (r < 0)
 		return r;
-	r = reply_number("stall", strbuf_str(&reply), "last_end_ns", &end_ns, e);
-	if (r < 0)
-		return r;
-	r = waiter_until(rn->w, waiter_now(rn->w) + LINE_NS, control_line_is_there, &wl, e);
+	r = reply_number("stall", strbuf_str(&reply), "last_end_mono_ns", &end_ns, e);
 	if (r < 0)
 		return r;
 	r = read_probe(rn, &o->control.state, e);
 	if (r < 0)
 		return r;
+	r = waiter_until(rn->w, waiter_now(rn->w) + LINE_NS, control_is_heard, rn, e);
+	if (r < 0)
+		return r;
 
-	o->control.cpu = (int)rn->sc->prepare.irq.cpu;
 	o->control.actual_us = (end_ns - start_ns) / 1000;
-	evidence_check_control_positive(rn->trial, o);
-	return rn->trial->evidence[EVIDENCE_CONTROL_POSITIVE].state == EVIDENCE_OK ? STEP_GO
-										   : STEP_OVER;
+	return evidence_reach(o, OBSERVED_CONTROL) ? STEP_GO : STEP_OVER;
 }
 
 static int check_content(struct runner *rn, struct err *e)
@@ -322,7 +295,7 @@ static int step_load(struct runner *rn, struct err *e)
 		      rn->sc->load.block_kib, rig->stick.file_mib * 1024 / rn->sc->load.block_kib);
 	if (r < 0)
 		return r;
-	trial_add_number(rn->trial, "load_ms", (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC);
+	rn->obs.load_ms = (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC;
 	if (is_mounted) {
 		r = check_content(rn, e);
 		if (r < 0)
@@ -347,10 +320,10 @@ static int step_arm(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->file_bytes = (int64_t)rn->cfg->rig->stick.file_mib << 20;
-	evidence_check_cache_loaded(rn->trial, o);
-	if (rn->trial->evidence[EVIDENCE_CACHE_LOADED].state != EVIDENCE_OK)
+	if (!evidence_reach(o, OBSERVED_CACHE))
 		return STEP_OVER;
 
+	o->log_armed = rn->log.n;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
 		return r;
@@ -360,7 +333,6 @@ static int step_arm(struct runner *rn, struct err *e)
 	r = read_probe(rn, &o->before, e);
 	if (r < 0)
 		return r;
-	o->log_armed = rn->log.n;
 	o->integrity_before = *console_parser_integrity(rn->parser);
 	return STEP_GO;
 }
@@ -391,17 +363,14 @@ static int step_cut(struct runner *rn, struct err *e)
 	o->cut_applied_ns = change.applied_ns;
 	o->is_cut_sensed =
 		!(switch_driver(sw)->caps & SWITCH_CAN_SENSE) || switch_sense(sw) == SWITCH_OFF;
-	evidence_check_cut_applied(rn->trial, o);
-	if (rn->trial->evidence[EVIDENCE_CUT_APPLIED].state != EVIDENCE_OK)
+	if (!evidence_reach(o, OBSERVED_CUT))
 		return STEP_OVER;
 
 	deadline_ns = o->cut_asked_ns + rn->sc->stimulus.seen_timeout_ms * NSEC_PER_MSEC;
 	r = waiter_until(rn->w, deadline_ns, disconnect_is_there, rn, e);
 	if (r < 0)
 		return r;
-	o->usb_path = rn->cfg->rig->stick.usb_path;
-	evidence_check_cut_seen(rn->trial, o);
-	return rn->trial->evidence[EVIDENCE_CUT_SEEN].state == EVIDENCE_OK ? STEP_GO : STEP_OVER;
+	return evidence_reach(o, OBSERVED_DISCONNECT) ? STEP_GO : STEP_OVER;
 }
 
 static bool crash_is_there(void *arg)
@@ -422,7 +391,10 @@ static bool is_anything_pending(const struct runner *rn, const struct probe_stat
 
 static bool console_is_complete(void *arg)
 {
-	return evidence_console_is_complete(arg);
+	struct observation *o = arg;
+
+	o->log_window = o->log->n;
+	return evidence_console_is_complete(o);
 }
 
 /* Listens for the scenario's window, and on while a stall has not ended, up to max_ms. */
@@ -464,13 +436,14 @@ static int step_listen(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->integrity_after = *console_parser_integrity(rn->parser);
-	evidence_check_window(rn->trial, o);
+	(void)evidence_reach(o, OBSERVED_WINDOW);
 	return STEP_GO;
 }
 
 /* Who held the pool during the worst delay, if the probe could see it. */
 static int step_attribute(struct runner *rn, struct err *e)
 {
+	const int64_t worst_us = evidence_worst_us(&rn->obs);
 	auto_strbuf struct strbuf reply = STRBUF_INIT;
 	const char *p;
 	int r;
@@ -478,6 +451,7 @@ static int step_attribute(struct runner *rn, struct err *e)
 	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "probe-read section=events");
 	if (r < 0)
 		return r;
+	rn->obs.worst_func = rn->worst_func;
 	p = strbuf_str(&reply);
 	while (*p) {
 		size_t n = strcspn(p, "\n");
@@ -485,9 +459,9 @@ static int step_attribute(struct runner *rn, struct err *e)
 		char func[64];
 		int64_t us;
 
-		if (line && parse_pair_i64(line, "us", &us) && us == rn->trial->worst_us &&
+		if (line && parse_pair_i64(line, "us", &us) && us == worst_us &&
 		    parse_pair(line, "func", func, sizeof(func)) && strcmp(func, "-") != 0)
-			memcpy(rn->trial->worst_func, func, sizeof(func));
+			memcpy(rn->worst_func, func, sizeof(func));
 		p += n;
 		p += *p == '\n';
 	}
@@ -499,7 +473,6 @@ static int step_replug(struct runner *rn, struct err *e)
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
 	nsec_t t_start = waiter_now(rn->w);
 	nsec_t deadline_ns = t_start + STICK_NS;
-	char path[64];
 	int r;
 
 	runner_phase(rn, "trial %u: plugging in again", rn->trial->number);
@@ -514,28 +487,24 @@ static int step_replug(struct runner *rn, struct err *e)
 	r = runner_await_stick(rn, deadline_ns, &stick, e);
 	if (r < 0)
 		return r;
-	if (!reply_text(strbuf_str(&stick), "usb_path", path, sizeof(path)))
-		path[0] = '\0';
-	evidence_set(rn->trial, EVIDENCE_REPLUGGED, strcmp(path, rn->cfg->rig->stick.usb_path) == 0,
-		     "stick %s at usb %s after %" PRId64 " ms, expected at %s",
-		     rn->cfg->rig->stick.serial, path,
-		     (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC, rn->cfg->rig->stick.usb_path);
-	trial_add_number(rn->trial, "replug_ms", (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC);
+	if (!reply_text(strbuf_str(&stick), "usb_path", rn->replug_path, sizeof(rn->replug_path)))
+		rn->replug_path[0] = '\0';
+	rn->obs.replug_path = rn->replug_path;
+	rn->obs.replug_ms = (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC;
+	(void)evidence_reach(&rn->obs, OBSERVED_REPLUG);
 	return STEP_GO;
 }
 
 static int step_compare(struct runner *rn, struct err *e)
 {
-	auto_free char *environment = NULL;
 	int r;
 
-	r = runner_read_environment(rn, &environment, e);
+	r = runner_read_environment(rn, &rn->environment_now, e);
 	if (r < 0)
 		return r;
 	rn->obs.environment_before = rn->environment;
-	rn->obs.environment_after = environment;
-	evidence_check_environment(rn->trial, &rn->obs);
-	rn->obs.environment_after = NULL;
+	rn->obs.environment_after = rn->environment_now;
+	(void)evidence_reach(&rn->obs, OBSERVED_ENVIRONMENT);
 	return STEP_GO;
 }
 
@@ -585,7 +554,9 @@ static int run_steps(struct runner *rn, struct err *e)
 
 		if (r < 0 && is_trial_error(e)) {
 			log_debug(LOG_TRIAL, "step %s: %s", steps[i].name, e->text);
-			evidence_set(rn->trial, steps[i].evidence, false, "%.180s", e->text);
+			rn->obs.failed = steps[i].evidence;
+			rn->obs.failed_why = rn->failed_why;
+			(void)snprintf(rn->failed_why, sizeof(rn->failed_why), "%s", e->text);
 		}
 		if (r != STEP_GO || runner_has_crash(rn))
 			return r;

@@ -4,6 +4,17 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# same_again STATUS: the last run, judged again from its recording, has the same result
+same_again() {
+	local id
+
+	id=$(jq -r '.runs[0].trials[0].id' "$work/run.json")
+	expect "$1" "$stallrig" judge "$STALLRIG_STATE/recordings/${id%.*}" --json "$work/again.json"
+	jq -S . "$work/run.json" >"$work/run.sorted"
+	jq -S . "$work/again.json" >"$work/again.sorted"
+	diff "$work/run.sorted" "$work/again.sorted" >"$work/err" || fail "judged again it differs"
+}
+
 need_kernel debian:6.12
 if "$stallrig" kernel fetch debian:6.1 >/dev/null 2>&1; then
 	run 1 --scenario unplug-read --kernel debian:6.1 --trials 4
@@ -17,7 +28,8 @@ if "$stallrig" kernel fetch debian:6.1 >/dev/null 2>&1; then
 	grep -q 'control-positive' "$work/out" || fail "show: no evidence"
 	grep -q 'DELAY:' "$work/out" || fail "show: no DELAY line"
 	grep -q 'hub_event' "$work/out" || fail "show: does not name hub_event"
-	# the recording, judged again, tells the same
+	same_again 1
+	# one boot's console alone condemns it too
 	recording=$(find "$STALLRIG_STATE/recordings" -name console.raw | sort | head -n 1)
 	expect 1 "$stallrig" judge --scenario unplug-read "$(dirname "$recording")"
 else
@@ -28,6 +40,7 @@ run 0 --scenario unplug-read --kernel debian:6.12
 is '.runs[0].verdict == "PASS" and .runs[0].valid == 8 and .runs[0].over == 0'
 is '.runs[0].strength | test("0 of 8 \\(2 boots\\) over 50 ms")'
 is '.runs[0].worst_ms < 50'
+same_again 0
 
 run 1 --scenario unplug-read --kernel debian:6.12 --append workqueue.cpu_intensive_thresh_us=0 \
 	--trials 2

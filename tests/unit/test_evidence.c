@@ -96,8 +96,9 @@ static int set_up(void **state)
 	f->sc = sc;
 	f->o = o;
 	f->t = trial_new();
-	f->t->worst_us = -1;
 
+	o->reached = ~0u;
+	o->replug_path = "2-1";
 	o->scenario = sc;
 	o->log = &f->log;
 	o->build.release = "6.1.0-57-amd64";
@@ -129,6 +130,7 @@ static int set_up(void **state)
 
 	add_mark(f, "start-1");
 	add_delay(f, 0, "normal", 57000, 1, 40000000);
+	o->control.log_to = f->log.n;
 	o->log_armed = f->log.n;
 	(void)snprintf(cut.u.usb.port, sizeof(cut.u.usb.port), "2-1");
 	add_event(f, cut);
@@ -152,20 +154,11 @@ static int tear_down(void **state)
 
 static void judge(struct fixture *f)
 {
-	evidence_check_booted_build(f->t, f->o);
-	evidence_check_console_audible(f->t, f->o);
-	/* the control looks at the log as it was before the cut */
-	size_t n = f->log.n;
-	f->log.n = f->o->log_armed;
-	evidence_check_control_positive(f->t, f->o);
-	f->log.n = n;
-	evidence_check_cache_loaded(f->t, f->o);
-	evidence_check_cut_applied(f->t, f->o);
-	evidence_check_cut_seen(f->t, f->o);
-	evidence_check_window(f->t, f->o);
-	evidence_check_environment(f->t, f->o);
-	evidence_set(f->t, EVIDENCE_REPLUGGED, true, "ok");
-	evidence_conclude(f->t);
+	trial_free(f->t);
+	f->t = trial_new();
+	f->o->log_window = f->log.n;
+	f->o->log_end = f->log.n;
+	evidence_judge(f->t, f->o);
 }
 
 static void assert_missing(struct fixture *f, enum evidence_id id)
@@ -331,7 +324,6 @@ static void test_an_interrupt_on_a_cpu_without_probe_is_noticed(void **state)
 
 	f->o->irq_after.per_cpu[0] = 100;
 	f->o->irq_after.per_cpu[1] = 3;
-	/* the probe watches CPU0 only */
 	f->o->before.rows[1].cpu = 7;
 	f->o->after.rows[1].cpu = 7;
 	assert_missing(f, EVIDENCE_PROBE_ON_CPU);
@@ -365,9 +357,15 @@ static void test_each_kind_of_console_damage_is_noticed(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t *const counters[] = {
-		&f->o->integrity_after.dropped_messages, &f->o->integrity_after.overruns,
-		&f->o->integrity_after.suspect_lines,    &f->o->integrity_after.garbage_bytes,
-		&f->o->integrity_after.truncated_lines,  &f->log.lost,
+		&f->o->integrity_after.dropped_messages,
+		&f->o->integrity_after.overruns,
+		&f->o->integrity_after.suspect_lines,
+		&f->o->integrity_after.garbage_bytes,
+		&f->o->integrity_after.truncated_lines,
+		&f->o->integrity_after.broken_stamps,
+		&f->o->integrity_after.kmsg_seq_gaps,
+		&f->o->integrity_after.unclassified_dumps,
+		&f->log.lost,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
@@ -393,6 +391,32 @@ static void test_lines_that_came_after_the_state_was_read_are_no_disagreement(vo
 	add_delay(f, 1, "highpri", 30000, 3, 50900000);
 	judge(f);
 	assert_true(f->t->is_valid);
+}
+
+static void test_lines_from_before_the_reset_are_not_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct seen_event old = f->log.rows[1];
+
+	/* a late line of the time before, between the reset and the disconnect */
+	old.ev.u.delay.seq = 458;
+	old.ev.u.delay.us = 700000;
+	f->log.rows[f->o->log_armed - 1] = old;
+	f->o->log_armed--;
+	f->o->control.log_to = 0;
+	f->o->reached &= ~(unsigned)OBSERVED_CONTROL;
+	judge(f);
+	assert_int_equal(f->t->n_delays, 1);
+	assert_int_equal(f->t->evidence[EVIDENCE_PROBES_AGREE].state, EVIDENCE_OK);
+}
+
+static void test_a_reboot_in_the_trial_is_a_crash(void **state)
+{
+	struct fixture *f = *state;
+
+	add_event(f, (struct console_event){.cls = CONSOLE_REBOOT});
+	judge(f);
+	assert_true(f->t->is_crash);
 }
 
 static void test_a_line_longer_than_the_modules_maximum_is_noticed(void **state)
@@ -447,20 +471,36 @@ static void test_evidence_that_was_never_reached_is_missing(void **state)
 {
 	struct fixture *f = *state;
 
-	judge(f);
-	f->t->evidence[EVIDENCE_REPLUGGED].state = EVIDENCE_NOT_REACHED;
-	evidence_conclude(f->t);
-	assert_false(f->t->is_valid);
-	assert_int_equal(f->t->missing, EVIDENCE_REPLUGGED);
+	f->o->reached &= ~(unsigned)OBSERVED_REPLUG;
+	assert_missing(f, EVIDENCE_REPLUGGED);
 }
 
 static void test_a_crash_is_neither_valid_nor_invalid(void **state)
 {
 	struct fixture *f = *state;
 
-	f->t->is_crash = true;
+	add_event(f, (struct console_event){.cls = CONSOLE_PANIC});
 	judge(f);
+	assert_true(f->t->is_crash);
 	assert_false(f->t->is_valid);
+}
+
+static void test_a_stick_that_came_back_elsewhere_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->replug_path = "2-2";
+	assert_missing(f, EVIDENCE_REPLUGGED);
+}
+
+static void test_an_error_of_a_step_is_its_missing_evidence(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->failed = EVIDENCE_CUT_APPLIED;
+	f->o->failed_why = "agent: no reply";
+	assert_missing(f, EVIDENCE_CUT_APPLIED);
+	assert_string_equal(f->t->evidence[EVIDENCE_CUT_APPLIED].detail, "agent: no reply");
 }
 
 #define WITH(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -492,6 +532,8 @@ int main(void)
 		WITH(test_each_kind_of_console_damage_is_noticed),
 		WITH(test_a_line_that_the_module_printed_and_the_console_lost_is_noticed),
 		WITH(test_lines_that_came_after_the_state_was_read_are_no_disagreement),
+		WITH(test_lines_from_before_the_reset_are_not_counted),
+		WITH(test_a_reboot_in_the_trial_is_a_crash),
 		WITH(test_a_line_longer_than_the_modules_maximum_is_noticed),
 		WITH(test_a_number_that_the_console_changed_is_noticed),
 		WITH(test_a_delay_from_before_the_cut_is_not_the_unplugs),
@@ -499,6 +541,8 @@ int main(void)
 		WITH(test_noise_on_the_control_probe_invalidates),
 		WITH(test_a_changed_environment_is_noticed),
 		WITH(test_evidence_that_was_never_reached_is_missing),
+		WITH(test_a_stick_that_came_back_elsewhere_is_noticed),
+		WITH(test_an_error_of_a_step_is_its_missing_evidence),
 		WITH(test_a_crash_is_neither_valid_nor_invalid),
 	};
 

@@ -5,12 +5,12 @@
 #include "base/waiter.h"
 #include "console/console.h"
 
-#define EVENT_LOG_MAX 65536 /* a console that says more is cut off and the log says so */
+#define EVENT_LOG_MAX 20000 /* a console that says more is cut off and the log says so */
 
 struct seen_event {
 	struct console_event ev; /* text and title point into this row */
 	char title[160];
-	char text[256];
+	char text[512];
 };
 
 struct event_log {
@@ -34,3 +34,5 @@ const struct seen_event *event_log_find_disconnect(const struct event_log *log, 
 /* First event that condemns the kernel: severity STALL or FATAL. Suspect ones count: a mangled
    panic is a panic. */
 const struct seen_event *event_log_find_crash(const struct event_log *log, size_t from);
+/* The last "Linux version …" line. */
+const struct seen_event *event_log_find_banner(const struct event_log *log);

@@ -3,7 +3,8 @@
  * evidence.h - from what was observed in a trial to its evidence and its result. Pure: the runner
  * observes, this decides, so that every rule can be tested without a rig.
  *
- * Each evidence_check_*() sets one entry of t->evidence with the numbers behind it.
+ * A trial is a function of the observation and the console's events, nothing else: a recording with
+ * its observation judges to the same result at any later time (rejudge.h).
  */
 #pragma once
 
@@ -21,11 +22,30 @@ struct irq_counts {
 	size_t n_cpus;
 };
 
+/* How far a trial came: what was observed for each group of rules. */
+enum observed {
+	OBSERVED_BUILD = 1 << 0,
+	OBSERVED_MARK = 1 << 1,
+	OBSERVED_COVERAGE = 1 << 2,
+	OBSERVED_CONTROL = 1 << 3,
+	OBSERVED_CACHE = 1 << 4,
+	OBSERVED_CUT = 1 << 5,
+	OBSERVED_DISCONNECT = 1 << 6,
+	OBSERVED_WINDOW = 1 << 7,
+	OBSERVED_REPLUG = 1 << 8,
+	OBSERVED_ENVIRONMENT = 1 << 9
+};
+
 struct observation {
 	const struct scenario *scenario;
 	const struct event_log *log;
-	size_t log_from;  /* first event of the trial */
-	size_t log_armed; /* first event after the probe was reset */
+	unsigned reached;        /* bits of enum observed */
+	size_t log_from;         /* first event of the trial */
+	size_t log_armed;        /* first event after the probe was reset */
+	size_t log_window;       /* events of the window end here */
+	size_t log_end;          /* events of the trial end here */
+	enum evidence_id failed; /* a step met an error: this evidence is missing … */
+	const char *failed_why;  /* … because of this; NULL = no error */
 
 	struct {
 		const char *release, *version;             /* of the kernel build */
@@ -38,7 +58,7 @@ struct observation {
 	int64_t console_loglevel;
 
 	struct {
-		size_t log_from; /* first event after the probe was reset for it */
+		size_t log_from, log_to; /* events between the probe's reset and its reading */
 		int cpu;
 		int64_t actual_us;        /* as wq-stall measured itself */
 		struct probe_state state; /* after the injected stall */
@@ -52,30 +72,34 @@ struct observation {
 	struct irq_counts irq_before, irq_after;
 	struct console_integrity integrity_before, integrity_after;
 	const char *environment_before, *environment_after;
+	const char *replug_path; /* where the stick came back */
+	int64_t replug_ms;
+	const char *worst_func; /* what held the pool during the worst delay; NULL = unknown */
+	int64_t load_ms;        /* from mount to the end of dd; 0 = not loaded */
 };
 
-void evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
-	printf_like(4, 5);
-
-void evidence_check_booted_build(struct trial *t, const struct observation *o);
-void evidence_check_console_audible(struct trial *t, const struct observation *o);
-/* Early form of probe-on-cpu: only ever sets it to missing, when no judged probe watches this CPU.
+/*
+ * Applies every rule for which o->reached has something, in the order of the steps, and notes a
+ * crash. Also fills delays, numbers, incidents, worst_us and the moments. Call it once a trial.
  */
-void evidence_check_probe_coverage(struct trial *t, const struct probe_state *st,
-				   const struct scenario *sc, int cpu);
-void evidence_check_control_positive(struct trial *t, const struct observation *o);
-void evidence_check_cache_loaded(struct trial *t, const struct observation *o);
-void evidence_check_cut_applied(struct trial *t, const struct observation *o);
-void evidence_check_cut_seen(struct trial *t, const struct observation *o);
+void evidence_judge(struct trial *t, const struct observation *o);
+
+/*
+ * The same rules while the trial runs: applies the one group of rules named by a single bit, adds
+ * it to o->reached, and says whether what it demands is there.
+ */
+bool evidence_reach(struct observation *o, enum observed what);
+
+/* True once the console shows the injected stall as the probe saw it. */
+bool evidence_control_is_heard(const struct observation *o);
+
+/* The longest judged delay in o->after, finished or still pending; -1 if no judged probe is there.
+ */
+int64_t evidence_worst_us(const struct observation *o);
+
 /* True once the console shows all that the module said up to o->after; lines may still be coming.
  */
 bool evidence_console_is_complete(const struct observation *o);
-/* All that can be said only when the window is over; also fills delays, numbers and worst_us. */
-void evidence_check_window(struct trial *t, const struct observation *o);
-void evidence_check_environment(struct trial *t, const struct observation *o);
-
-/* Decides is_valid and missing from the evidence: the first one in order that is not there. */
-void evidence_conclude(struct trial *t);
 
 /* True if a probe name is in the scenario's list. */
 bool scenario_counts_probe(const struct scenario *sc, const char *probe);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * facts.h - the observation of a trial as a file, so that it can be judged again. Private to the
+ * room. Host times in the file are relative to the start of the boot's recording.
+ */
+#pragma once
+
+#include "trial/evidence.h"
+#include "trial/trial.h"
+
+#include <jansson.h>
+
+/* Writes <dir>/run.json and <dir>/scenario.yaml; again when the run has ended. */
+int facts_write_run(const char *dir, const struct run *r, const struct scenario *sc,
+		    const char *usb_path, struct err *e) must_check;
+/* Writes <dir>/trial-<number>.json. t0_ns: start of the boot's recording. */
+int facts_write_trial(const char *dir, const struct trial *t, const struct observation *o,
+		      nsec_t t0_ns, struct err *e) must_check;
+
+/* A trial's facts as read back; its texts belong to root. */
+struct facts {
+	json_t *root;
+	struct trial *trial; /* numbers of the trial; owned until taken */
+	struct observation obs;
+	/* counters were read when the console had given so many bytes */
+	uint64_t integrity_before_at, integrity_after_at;
+};
+
+int facts_read_trial(const char *path, struct facts *ret, struct err *e) must_check;
+void facts_release(struct facts *f);
+/* A run without trials; *ret_usb_path: caller frees. */
+int facts_read_run(const char *dir, struct run **ret, char **ret_usb_path,
+		   struct err *e) must_check;

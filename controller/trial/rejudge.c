@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rejudge.c - judges a recorded run again. */
+#include "trial/rejudge.h"
+
+#include "base/fdio.h"
+#include "facts.h"
+#include "trial/recording.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define TRIALS_MAX 100000
+
+bool rejudge_is_run(const char *dir)
+{
+	auto_free char *path = xasprintf("%s/run.json", dir);
+
+	return access(path, R_OK) == 0;
+}
+
+/* One boot's console, parsed again. */
+struct replay {
+	struct console_parser *parser;
+	struct event_log log;
+	struct facts *facts; /* of the trials of this boot */
+	size_t n;
+	uint64_t bytes;
+};
+
+static void on_event(void *self, const struct console_event *ev)
+{
+	struct replay *rp = self;
+
+	event_log_add(&rp->log, ev);
+}
+
+/* The runner reads the counters between chunks, so the numbers of bytes meet exactly. */
+static void note_integrity(struct replay *rp)
+{
+	const struct console_integrity *now = console_parser_integrity(rp->parser);
+
+	for (size_t i = 0; i < rp->n; i++) {
+		if (rp->facts[i].integrity_before_at == rp->bytes)
+			rp->facts[i].obs.integrity_before = *now;
+		if (rp->facts[i].integrity_after_at == rp->bytes)
+			rp->facts[i].obs.integrity_after = *now;
+	}
+}
+
+static int on_chunk(void *self, const void *bytes, size_t n, nsec_t t_ns, struct err *e)
+{
+	struct replay *rp = self;
+
+	(void)e;
+	console_parser_feed(rp->parser, bytes, n, t_ns);
+	rp->bytes += n;
+	note_integrity(rp);
+	return 0;
+}
+
+static const char *banner_of(const struct event_log *log)
+{
+	const struct seen_event *ev = event_log_find_banner(log);
+
+	return ev ? ev->text : "";
+}
+
+/* Judges the trials of one boot; they move into the run. */
+static int rejudge_boot(struct run *run, const struct scenario *sc, const char *usb_path,
+			const char *boot_dir, struct facts *facts, size_t n, struct err *e)
+{
+	struct replay rp = {.facts = facts, .n = n};
+	int r;
+
+	rp.parser = console_parser_new(on_event, &rp);
+	r = recording_play(boot_dir, on_chunk, &rp, e);
+	if (r == 0)
+		console_parser_finish(rp.parser);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct observation *o = &facts[i].obs;
+
+		if (o->log_end > rp.log.n || o->log_window > rp.log.n ||
+		    o->control.log_to > rp.log.n) {
+			r = err_set(e, ERR_STORE, EINVAL,
+				    "%s: trial %u saw %zu console events, the recording has %zu",
+				    boot_dir, facts[i].trial->number, o->log_end, rp.log.n);
+			break;
+		}
+		o->scenario = sc;
+		o->log = &rp.log;
+		o->usb_path = usb_path;
+		o->build.release = run->kernel_release;
+		o->build.version = run->kernel_version;
+		o->build.banner = banner_of(&rp.log);
+		evidence_judge(facts[i].trial, o);
+		run->trials = xrealloc(run->trials, run->n_trials + 1, sizeof(*run->trials));
+		run->trials[run->n_trials++] = take(facts[i].trial);
+	}
+	console_parser_free(rp.parser);
+	event_log_release(&rp.log);
+	return r;
+}
+
+static int rejudge_boots(const char *dir, struct run *run, const struct scenario *sc,
+			 const char *usb_path, struct facts *facts, size_t n, struct err *e)
+{
+	size_t from = 0;
+
+	while (from < n) {
+		unsigned boot = facts[from].trial->boot;
+		auto_free char *boot_dir = xasprintf("%s/boot-%u", dir, boot);
+		size_t to = from;
+		int r;
+
+		while (to < n && facts[to].trial->boot == boot)
+			to++;
+		r = rejudge_boot(run, sc, usb_path, boot_dir, &facts[from], to - from, e);
+		if (r < 0)
+			return r;
+		from = to;
+	}
+	return 0;
+}
+
+/* Reads trial-1.json, trial-2.json, … up to the first that is not there. */
+static int read_trials(const char *dir, struct facts **ret, size_t *ret_n, struct err *e)
+{
+	struct facts *list = NULL;
+	size_t n = 0;
+
+	while (n < TRIALS_MAX) {
+		auto_free char *path = xasprintf("%s/trial-%zu.json", dir, n + 1);
+		int r;
+
+		if (access(path, F_OK) < 0)
+			break;
+		list = xrealloc(list, n + 1, sizeof(*list));
+		r = facts_read_trial(path, &list[n], e);
+		if (r < 0) {
+			while (n)
+				facts_release(&list[--n]);
+			free(list);
+			return r;
+		}
+		n++;
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
+
+int rejudge_run(const char *dir, struct run **ret, struct err *e)
+{
+	auto_free char *scenario_path = xasprintf("%s/scenario.yaml", dir);
+	auto_scenario struct scenario *sc = NULL;
+	auto_free char *usb_path = NULL;
+	struct facts *facts = NULL;
+	struct run *run = NULL;
+	size_t n = 0;
+	int r;
+
+	r = facts_read_run(dir, &run, &usb_path, e);
+	if (r < 0)
+		return r;
+	r = scenario_load(scenario_path, &sc, e);
+	if (r == 0)
+		r = read_trials(dir, &facts, &n, e);
+	if (r == 0)
+		r = rejudge_boots(dir, run, sc, usb_path, facts, n, e);
+	for (size_t i = 0; i < n; i++)
+		facts_release(&facts[i]);
+	free(facts);
+	if (r < 0) {
+		run_free(run);
+		return r;
+	}
+	run_judge(run);
+	*ret = run;
+	return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: trial */
+#include "../../controller/trial/facts.h"
+#include "trial/recording.h"
+#include "trial/rejudge.h"
+#include "unit.h"
+
+#define T0 (1000 * NSEC_PER_SEC)
+
+static struct observation written;
+static struct facts facts;
+
+static struct scenario *shipped(void)
+{
+	struct scenario *sc = NULL;
+	struct err e = {0};
+
+	if (scenario_load(STALLRIG_SOURCE_DIR "/hil/scenarios/unplug-read.yaml", &sc, &e) < 0)
+		fail_msg("%s", e.text);
+	return sc;
+}
+
+static void write_trial(const char *dir, unsigned number, const struct observation *o)
+{
+	struct trial *t = trial_new();
+	struct err e = {0};
+
+	t->number = number;
+	t->boot = 1;
+	t->unplug = number;
+	t->console_to = 77;
+	if (facts_write_trial(dir, t, o, T0, &e) < 0)
+		fail_msg("%s", e.text);
+	trial_free(t);
+}
+
+static void fill_state(struct probe_state *st, int64_t base)
+{
+	st->version = 1;
+	st->seq = base;
+	st->threshold_us = base + 1;
+	st->n_rows = 2;
+	for (int i = 0; i < 2; i++) {
+		st->rows[i].cpu = i - 1;
+		st->rows[i].max_us = base + i;
+		st->rows[i].pending_us = base * i;
+		(void)snprintf(st->rows[i].probe, PROBE_NAME_MAX, "p%d", i);
+	}
+}
+
+static void test_an_observation_comes_back_as_it_was(void **state)
+{
+	char *dir = unit_tmpdir();
+	auto_free char *path = xasprintf("%s/trial-3.json", dir);
+	const struct observation *o = &facts.obs;
+	struct err e = {0};
+
+	(void)state;
+	memset(&written, 0, sizeof(written));
+	written.reached = OBSERVED_BUILD | OBSERVED_WINDOW;
+	written.log_from = 3;
+	written.log_end = 9;
+	written.log_window = 8;
+	written.failed = EVIDENCE_CUT_SEEN;
+	written.failed_why = "a reason with \"quotes\" and \\";
+	written.mark_start = "start-1";
+	written.control.cpu = 5;
+	written.control.actual_us = 60000;
+	written.cut_asked_ns = T0 + 5;
+	written.is_cut_sensed = true;
+	written.integrity_after.bytes = 4711;
+	fill_state(&written.after, 100);
+	written.irq_after.n_cpus = 2;
+	written.irq_after.per_cpu[1] = 42;
+	write_trial(dir, 3, &written);
+
+	if (facts_read_trial(path, &facts, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(facts.trial->number, 3);
+	assert_int_equal(facts.trial->console_to, 77);
+	assert_int_equal(o->reached, written.reached);
+	assert_int_equal(o->log_from, 3);
+	assert_int_equal(o->log_end, 9);
+	assert_int_equal(o->log_window, 8);
+	assert_int_equal(o->failed, EVIDENCE_CUT_SEEN);
+	assert_string_equal(o->failed_why, written.failed_why);
+	assert_string_equal(o->mark_start, "start-1");
+	assert_null(o->mark_end);
+	assert_int_equal(o->control.cpu, 5);
+	assert_int_equal(o->control.actual_us, 60000);
+	/* host times are relative to the recording; what did not happen stays 0 */
+	assert_int_equal(o->cut_asked_ns, 5);
+	assert_int_equal(o->cut_applied_ns, 0);
+	assert_true(o->is_cut_sensed);
+	assert_int_equal(facts.integrity_after_at, 4711);
+	assert_memory_equal(&o->after, &written.after, sizeof(o->after));
+	assert_memory_equal(&o->irq_after, &written.irq_after, sizeof(o->irq_after));
+	facts_release(&facts);
+	unit_rmdir(dir);
+}
+
+/* A run of one trial that was lost to an error, and its console. */
+static char *make_run(void)
+{
+	static const char console[] = "[    0.000000] Linux version 6.1.0 (x) #1 SMP y\r\n";
+	char *dir = unit_tmpdir();
+	auto_free char *boot = xasprintf("%s/boot-1", dir);
+	char id[] = "20260101-000000-0000";
+	char empty[] = "";
+	char kernel[] = "k";
+	struct run r = {
+		.id = id,
+		.rig = kernel,
+		.rig_class = kernel,
+		.arch = kernel,
+		.kernel = kernel,
+		.kernel_label = kernel,
+		.kernel_release = kernel,
+		.kernel_version = kernel,
+		.kernel_config_sha256 = empty,
+		.kernel_image_sha256 = empty,
+		.append = empty,
+		.scenario = kernel,
+		.scenario_sha256 = empty,
+		.limit_us = 50000,
+		.planned_valid = 8,
+		.tolerated_over = 0.01,
+		.confidence = 0.95,
+	};
+	auto_scenario struct scenario *sc = shipped();
+	struct recording *rec = NULL;
+	struct err e = {0};
+
+	if (facts_write_run(dir, &r, sc, "2-1", &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(recording_create(boot, T0, &rec, &e), 0);
+	assert_int_equal(recording_add(rec, console, sizeof(console) - 1, T0 + 1000, &e), 0);
+	recording_close(rec);
+	memset(&written, 0, sizeof(written));
+	written.failed = EVIDENCE_CACHE_LOADED;
+	written.failed_why = "agent: no reply";
+	written.log_from = 1;
+	written.log_end = 1;
+	write_trial(dir, 1, &written);
+	return dir;
+}
+
+static void test_a_recorded_run_is_judged_again(void **state)
+{
+	auto_run struct run *run = NULL;
+	char *dir = make_run();
+	struct err e = {0};
+
+	(void)state;
+	assert_true(rejudge_is_run(dir));
+	if (rejudge_run(dir, &run, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(run->id, "20260101-000000-0000");
+	assert_int_equal(run->n_trials, 1);
+	assert_int_equal(run->trials[0]->missing, EVIDENCE_CACHE_LOADED);
+	assert_int_equal(run->result.verdict, VERDICT_INCONCLUSIVE);
+	assert_string_equal(run->result.reason, "evidence.cache-loaded");
+	unit_rmdir(dir);
+}
+
+static void test_a_trial_that_saw_more_than_was_recorded_is_refused(void **state)
+{
+	struct run *run = NULL;
+	char *dir = make_run();
+	struct err e = {0};
+
+	(void)state;
+	written.log_end = 2;
+	write_trial(dir, 1, &written);
+	assert_int_equal(rejudge_run(dir, &run, &e), -EINVAL);
+	assert_int_equal(e.kind, ERR_STORE);
+	assert_contains(e.text, "trial 1 saw 2 console events, the recording has 1");
+	assert_null(run);
+	unit_rmdir(dir);
+}
+
+static void test_broken_files_are_named(void **state)
+{
+	static const struct {
+		const char *file, *text, *says;
+	} cases[] = {
+		{"run.json", "{\"id\": 3}", "run.json: 'id' is missing or of a wrong type"},
+		{"run.json", "{\"id\": \"x\", ", "run.json:1:"},
+		{"trial-1.json", "[]", "trial-1.json: 'number' is missing"},
+		{"scenario.yaml", "name: x\n", "scenario.yaml:"},
+		{"boot-1/console.timing", "x\n", "console.timing:1: not a timing line"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct run *run = NULL;
+		char *dir = make_run();
+		struct err e = {0};
+
+		unit_write(dir, cases[i].file, cases[i].text);
+		assert_true(rejudge_run(dir, &run, &e) < 0);
+		assert_contains(e.text, cases[i].says);
+		unit_rmdir(dir);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_observation_comes_back_as_it_was),
+		cmocka_unit_test(test_a_recorded_run_is_judged_again),
+		cmocka_unit_test(test_a_trial_that_saw_more_than_was_recorded_is_refused),
+		cmocka_unit_test(test_broken_files_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
