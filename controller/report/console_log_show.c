@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_log_show.c - a judged console log as text and JSON. */
 #include "console_log_priv.h"
+#include "json_put.h"
 #include "report/text.h"
 
 #include <jansson.h>
@@ -140,38 +141,6 @@ void console_log_text(struct strbuf *out, const struct console_log *log, bool ha
 }
 
 /* ---- JSON ---- */
-
-static void set(json_t *obj, const char *key, json_t *value)
-{
-	if (json_object_set_new_nocheck(obj, key, value) < 0)
-		abort(); /* out of memory, as xcalloc() */
-}
-
-static void append(json_t *array, json_t *value)
-{
-	if (json_array_append_new(array, value) < 0)
-		abort();
-}
-
-static void set_text_n(json_t *obj, const char *key, const char *s, size_t n)
-{
-	auto_strbuf struct strbuf clean = STRBUF_INIT;
-
-	if (!n)
-		return;
-	text_add_utf8(&clean, s, n);
-	set(obj, key, json_stringn_nocheck(strbuf_str(&clean), clean.len));
-}
-
-static void set_text(json_t *obj, const char *key, const char *s)
-{
-	set_text_n(obj, key, s, strlen(s));
-}
-
-static void set_count(json_t *obj, const char *key, uint64_t n)
-{
-	set(obj, key, json_integer((json_int_t)n));
-}
 
 static void set_stamp(json_t *obj, const char *key, int64_t t_us)
 {

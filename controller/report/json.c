@@ -2,6 +2,7 @@
 /* json.c - runs and trials as JSON. What is unknown is absent, never null. */
 #include "base/waiter.h"
 #include "console/console.h"
+#include "json_put.h"
 #include "report/excerpt.h"
 #include "report/report.h"
 #include "report/run_text.h"
@@ -14,38 +15,6 @@
 
 /* Enough for microseconds in milliseconds, and few enough that 4.9 is not 4.9000000000000004. */
 #define DUMP_FLAGS (JSON_REAL_PRECISION(12) | JSON_COMPACT)
-
-static void set(json_t *obj, const char *key, json_t *value)
-{
-	if (json_object_set_new_nocheck(obj, key, value) < 0)
-		abort(); /* out of memory, as xcalloc() */
-}
-
-static void append(json_t *array, json_t *value)
-{
-	if (json_array_append_new(array, value) < 0)
-		abort();
-}
-
-static json_t *text_value(const char *s)
-{
-	auto_strbuf struct strbuf clean = STRBUF_INIT;
-
-	text_add_utf8(&clean, s, strlen(s));
-	return json_stringn_nocheck(strbuf_str(&clean), clean.len);
-}
-
-/* Absent if NULL or empty. */
-static void set_text(json_t *obj, const char *key, const char *s)
-{
-	if (s && *s)
-		set(obj, key, text_value(s));
-}
-
-static void set_count(json_t *obj, const char *key, uint64_t n)
-{
-	set(obj, key, json_integer((json_int_t)n));
-}
 
 /* Absent if it is not a number. */
 static void set_real(json_t *obj, const char *key, double v)
@@ -83,7 +52,7 @@ static json_t *trial_head(const struct run *r, const struct trial *t)
 	set_text(obj, "worst_probe", t->worst_probe);
 	set_text(obj, "worst_func", t->worst_func);
 	if (t->is_crash)
-		set(obj, "crash", text_value(t->crash));
+		set(obj, "crash", text_value(t->crash, strlen(t->crash)));
 	set_count(obj, "boot", t->boot);
 	set_count(obj, "unplug", t->unplug);
 	set_wall(obj, "started", t->started_wall_ns);
@@ -281,7 +250,7 @@ static void set_console(json_t *obj, const struct trial *t, const struct trial_b
 		if (has_cut)
 			set_real(line, "t_ms", (double)(x.lines[i].t_ns - cut_ns) / 1e6);
 		set_count(line, "offset", x.lines[i].offset);
-		set(line, "text", text_value(x.lines[i].text));
+		set(line, "text", text_value(x.lines[i].text, strlen(x.lines[i].text)));
 		append(array, line);
 	}
 	set(obj, "console", array);

@@ -3,6 +3,7 @@
 """Runs a shell script in a small QEMU guest that has the probe modules. For tests and measurements.
 
   guest.py --kernel NAME --test SCRIPT --log FILE [--timeout S] [--append TEXT] [--build DIR]
+  guest.py --image FILE --headers DIR --release NAME --test …       a kernel that is not in the store
 
 Status 0 if the guest came to the end of the script and no check in it failed.
 """
@@ -120,23 +121,33 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--kernel")
-    ap.add_argument("--test")
+    ap.add_argument("--image")
+    ap.add_argument("--headers")
+    ap.add_argument("--release")
+    ap.add_argument("--test", required=True)
+    ap.add_argument("--file", action="append", default=[], help="goes to / of the guest")
+    ap.add_argument("--memory", type=int, default=512, metavar="MB")
     ap.add_argument("--log", required=True)
     ap.add_argument("--timeout", type=float, default=300)
     ap.add_argument("--append", default="")
     ap.add_argument("--build", metavar="DIR", help="where the modules are built, or lie already")
     a = ap.parse_args()
 
-    k = kernel(a.kernel)
+    if a.kernel:
+        k = kernel(a.kernel)
+        a.image = os.path.join(k["dir"], "image")
+        a.headers = os.path.join(k["dir"], "headers")
+        a.release = k["release"]
     with tempfile.TemporaryDirectory() as tmp:
-        modules = build(os.path.join(k["dir"], "headers"), a.build or os.path.join(tmp, "build"))
+        modules = build(a.headers, a.build or os.path.join(tmp, "build"))
         initrd = os.path.join(tmp, "initrd")
-        initramfs(initrd, modules, k["release"], a.test, modprobe_tree=True)
-        text = boot(os.path.join(k["dir"], "image"), initrd, a.log, a.timeout, a.append)
+        initramfs(initrd, modules, a.release, a.test, modprobe_tree=True,
+                  files=[(f, os.path.basename(f)) for f in a.file])
+        text = boot(a.image, initrd, a.log, a.timeout, a.append, memory_mb=a.memory)
     passed, bad = outcome(text)
     for b in bad:
-        print(f"{k['name']}: {b}", file=sys.stderr)
-    print(f"{k['name']}: {passed} passed, {len(bad)} failed")
+        print(f"{a.release}: {b}", file=sys.stderr)
+    print(f"{a.release}: {passed} passed, {len(bad)} failed")
     return 1 if bad else 0
 
 

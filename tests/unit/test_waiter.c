@@ -52,6 +52,14 @@ static int on_readable(void *self, short revents, struct err *e)
 	return 0;
 }
 
+static void watch(struct waiter *w, int fd, struct reader *rd)
+{
+	struct waiter_source src = {.fd = fd, .events = POLLIN, .ready = on_readable, .self = rd};
+	struct err e = {0};
+
+	assert_int_equal(waiter_add(w, &src, &e), 0);
+}
+
 static bool has_two(void *arg)
 {
 	return ((struct reader *)arg)->n == 2;
@@ -75,12 +83,7 @@ static void test_waits_until_the_predicate_holds(void **state)
 	(void)state;
 	assert_int_equal(pipe(p), 0);
 	rd.fd = p[0];
-	assert_int_equal(
-		waiter_add(w,
-			   &(struct waiter_source){
-				   .fd = p[0], .events = POLLIN, .ready = on_readable, .self = &rd},
-			   &e),
-		0);
+	watch(w, p[0], &rd);
 	assert_int_equal(write(p[1], "abc", 3), 3);
 	assert_int_equal(waiter_until(w, 1000, has_two, &rd, &e), 1);
 	assert_int_equal(rd.n, 2);
@@ -114,12 +117,7 @@ static void test_what_is_ready_at_the_deadline_still_counts(void **state)
 	(void)state;
 	assert_int_equal(pipe(p), 0);
 	rd.fd = p[0];
-	assert_int_equal(
-		waiter_add(w,
-			   &(struct waiter_source){
-				   .fd = p[0], .events = POLLIN, .ready = on_readable, .self = &rd},
-			   &e),
-		0);
+	watch(w, p[0], &rd);
 	assert_int_equal(write(p[1], "x", 1), 1);
 	assert_int_equal(waiter_until(w, 10, has_two, &rd, &e), 1);
 	close(p[0]);
@@ -137,12 +135,7 @@ static void test_an_error_of_a_source_ends_the_wait(void **state)
 	(void)state;
 	assert_int_equal(pipe(p), 0);
 	close(p[1]);
-	assert_int_equal(
-		waiter_add(w,
-			   &(struct waiter_source){
-				   .fd = p[0], .events = POLLIN, .ready = on_readable, .self = &rd},
-			   &e),
-		0);
+	watch(w, p[0], &rd);
 	assert_int_equal(waiter_sleep(w, 100, &e), -EPIPE);
 	assert_int_equal(e.kind, ERR_RIG);
 	close(p[0]);
@@ -159,12 +152,7 @@ static void test_a_source_may_remove_itself(void **state)
 	(void)state;
 	assert_int_equal(pipe(p), 0);
 	rd.fd = p[0];
-	assert_int_equal(
-		waiter_add(w,
-			   &(struct waiter_source){
-				   .fd = p[0], .events = POLLIN, .ready = on_readable, .self = &rd},
-			   &e),
-		0);
+	watch(w, p[0], &rd);
 	assert_int_equal(write(p[1], "ab", 2), 2);
 	assert_int_equal(waiter_until(w, 100, has_two, &rd, &e), 0);
 	assert_int_equal(rd.n, 1);

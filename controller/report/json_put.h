@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * json_put.h - building JSON objects: what is unknown is left out, text becomes UTF-8, and a
+ * failure can only be lack of memory. Private to the room.
+ */
+#pragma once
+
+#include "report/text.h"
+
+#include <jansson.h>
+
+#include <string.h>
+
+static inline void set(json_t *obj, const char *key, json_t *value)
+{
+	if (json_object_set_new_nocheck(obj, key, value) < 0)
+		abort(); /* out of memory, as xcalloc() */
+}
+
+static inline void append(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) < 0)
+		abort();
+}
+
+static inline json_t *text_value(const char *s, size_t n)
+{
+	auto_strbuf struct strbuf clean = STRBUF_INIT;
+
+	text_add_utf8(&clean, s, n);
+	return json_stringn_nocheck(strbuf_str(&clean), clean.len);
+}
+
+/* Absent if empty. */
+static inline void set_text_n(json_t *obj, const char *key, const char *s, size_t n)
+{
+	if (n)
+		set(obj, key, text_value(s, n));
+}
+
+/* Absent if NULL or empty. */
+static inline void set_text(json_t *obj, const char *key, const char *s)
+{
+	if (s)
+		set_text_n(obj, key, s, strlen(s));
+}
+
+static inline void set_count(json_t *obj, const char *key, uint64_t n)
+{
+	set(obj, key, json_integer((json_int_t)n));
+}

@@ -1,0 +1,60 @@
+# shellcheck shell=dash disable=SC2154,SC2086
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs in the guest: holds pools for known times while latency-mon and the classic monitor watch,
+# and prints what was true and what latency-mon says. /requests, a line for each stall:
+# "cpu pool us gap_us period_us", in order of the period. Read by tests/bench/latency-mon.
+insmod /classic_mon.ko quiet=1
+insmod /wq-stall.ko
+insmod /latency-mon.ko console=off
+
+# Of all events of the probe that the stall overlaps the longest; times in CLOCK_MONOTONIC.
+cat >/tmp/match.awk <<'END'
+function get(key,  i, p) {
+	for (i = 1; i <= NF; i++) {
+		p = index($i, "=")
+		if (substr($i, 1, p - 1) == key)
+			return substr($i, p + 1)
+	}
+}
+FILENAME ~ /wq_stall/ {
+	start = get("last_start_mono_ns"); end = get("last_end_mono_ns")
+	cpu = get("last_cpu")
+	print "R req=" request " cpu=" cpu " start=" start " end=" end
+	next
+}
+$1 == "cpu=" cpu {
+	due = get("due_mono_ns"); us = get("us")
+	if (due < end + 0 && due + us * 1000 > start + 0 && us + 0 > most[$2]) {
+		most[$2] = us
+		text[$2] = "E " $2 " due=" due " us=" us " irq=" get("irq_us") " sched=" get("sched_us") \
+			" wq=" get("wq_us") " held=" get("held_us") " func=" get("func")
+	}
+}
+END { for (p in text) print text[p] }
+END
+
+period=10000
+i=0
+while read -r cpu pool us gap_us new_period_us; do
+	if [ $new_period_us != $period ]; then
+		control period_us=$new_period_us
+		period=$new_period_us
+		usleep 30000
+	fi
+	threshold=$((us / 4))
+	control threshold_us=$threshold
+	usleep $gap_us
+	control reset
+	inject cpu=$cpu pool=$pool us=$us
+	# the sample may run a moment after the stall has ended
+	usleep 5000
+	awk -v request=$i -f /tmp/match.awk $stall/state $lm/events $lm/worst
+	i=$((i + 1))
+done </requests
+echo '### classic'
+cat /sys/kernel/debug/classic_mon
+echo '### end'
+rmmod latency_mon
+rmmod classic_mon
+rmmod wq_stall
+ok 'measured'

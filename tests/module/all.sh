@@ -1,0 +1,381 @@
+# shellcheck shell=dash disable=SC2154,SC2086,SC2015,SC2166,SC2034
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs in the guest, sourced by init: every probe, parameter, error and read-out of latency-mon and
+# wq-stall. What the console and the snapshot hold is checked outside, by check_log.py.
+#
+# A busy host delays everything here: what must be long is asked for as at least, what must be short
+# with a wide margin.
+old=0
+case $(uname -r) in
+6.1.*) old=1 ;;
+esac
+taskset -p 1 $$ >/dev/null
+
+# --- parameters that are wrong
+
+refused() {
+	said=$1
+	shift
+	if insmod /latency-mon.ko "$@" 2>/dev/null; then
+		rmmod latency_mon
+		failed "latency-mon $* is refused"
+	else
+		check "latency-mon $* is refused by name" last_message "$said"
+	fi
+}
+refused 'period_us=0: is not in 1000..10000000' period_us=0
+refused 'period_us=999: is not in 1000..10000000' period_us=999
+refused 'period_us=10000001: is not in' period_us=10000001
+refused "\`-5' invalid for parameter" period_us=-5
+refused "\`abc' invalid for parameter" threshold_us=abc
+refused 'threshold_us=99: is not in 100..60000000' threshold_us=99
+refused 'threshold_us=60000001: is not in' threshold_us=60000001
+refused 'cpus=7: is no list of CPUs below 2' cpus=7
+refused 'cpus=x: is no list of CPUs' cpus=x
+refused 'cpus=: is no list of CPUs' cpus=
+refused "probes=normal,foo: 'foo' is none of normal, highpri, unbound, bh, kthread" probes=normal,foo
+refused 'probes=normal,normal: normal is named twice' probes=normal,normal
+refused "probes=: '' is none of" probes=
+refused 'console=loud: is none of extended, classic, off' console=loud
+refused 'console=x: is none of extended' format=x
+refused 'console=off and format=classic contradict each other' console=off format=classic
+[ $old = 0 ] || refused 'this kernel has no BH workqueues' probes=bh
+check 'a refused load leaves no files' [ ! -e $lm ]
+
+# --- parameters at their limits
+
+insmod /latency-mon.ko period_us=1000 threshold_us=60000000 cpus=1 probes=highpri format=classic
+header_value period_us && check 'period_us=1000 is accepted' [ "$v" = 1000 ]
+header_value threshold_us && check 'threshold_us=60000000 is accepted' [ "$v" = 60000000 ]
+header_value console && check 'format= is console=' [ "$v" = classic ]
+check 'cpus=1 probes=highpri is one probe' [ "$(grep -c '^cpu=1 probe=highpri ' $lm/state):$(wc -l <$lm/state)" = 1:2 ]
+check 'parameters can be read back' [ "$(cat /sys/module/latency_mon/parameters/cpus)" = 1 ]
+rmmod latency_mon
+insmod /latency-mon.ko period_us=10000000 threshold_us=100 console=off format=off cpus=0-1
+header_value period_us && check 'period_us=10000000 is accepted' [ "$v" = 10000000 ]
+header_value threshold_us && check 'threshold_us=100 is accepted' [ "$v" = 100 ]
+rmmod latency_mon
+
+# --- modprobe, defaults, heartbeat
+
+modprobe latency-mon
+check 'modprobe latency-mon finds the module' [ -d /sys/module/latency_mon ]
+grep -q '^latency_mon version=1 period_us=10000 threshold_us=9000 hz=250 console=extended ' $lm/state &&
+	ok 'the defaults are the documented ones' || failed 'the defaults are the documented ones'
+check 'the holder is known' grep -q ' holder=1$' $lm/state
+check 'default: four probes on two CPUs' [ "$(grep -c '^cpu=[01] probe=\(normal\|highpri\|unbound\|kthread\) ' $lm/state)" = 8 ]
+control console=off
+beat() {
+	header_value clock_ns && clock=$v
+	probe 1 "$1"
+	field "$line" beats && beats=$v
+	field "$line" missed && beats=$((beats + v))
+}
+for p in normal highpri unbound kthread; do
+	beat $p && clock_0=$clock beats_0=$beats
+	sleep 1
+	beat $p
+	off=$((beats - beats_0 - (clock - clock_0) / 10000000))
+	check "$p: each period is a beat or missed, off by $off" [ "${off#-}" -le 12 ]
+done
+modprobe -r latency-mon
+check 'modprobe -r unloads it' [ ! -d /sys/module/latency_mon ]
+
+# --- wq-stall: what it refuses
+
+insmod /wq-stall.ko max_us=99 2>/dev/null && failed 'wq-stall max_us=99 is refused'
+check 'wq-stall max_us=99 is refused by name' last_message 'max_us=99: is not in 100..60000000'
+insmod /wq-stall.ko max_us=60000001 2>/dev/null && failed 'wq-stall max_us=60000001 is refused'
+modprobe wq-stall
+no_inject() {
+	if echo "$2" 2>/dev/null >$stall/inject; then
+		failed "inject '$2' is refused"
+	else
+		check "inject '$2' is refused by name" last_message "inject: $1"
+	fi
+}
+no_inject 'cpu=9: is no number in 0..1' 'cpu=9 us=1000'
+no_inject 'us=99: is no number in 100..2000000' 'cpu=0 us=99'
+no_inject 'us=2000001: is no number in' 'cpu=0 us=2000001'
+no_inject 'us=-1: is no number' 'cpu=0 us=-1'
+no_inject 'cpu= and us= must be given' 'cpu=0'
+no_inject 'cpu= and us= must be given' 'us=1000'
+no_inject 'cpu= and us= must be given' ''
+no_inject 'pool=x: no such pool' 'cpu=0 us=1000 pool=x'
+no_inject 'mode=x: no such mode' 'cpu=0 us=1000 mode=x'
+no_inject 'foo= is none of' 'cpu=0 us=1000 foo=1'
+no_inject 'us= is given twice' 'cpu=0 us=1000 us=1000'
+no_inject 'count=0: is no number in 1..1000' 'cpu=0 us=1000 count=0'
+no_inject 'count=1001: is no number in' 'cpu=0 us=1000 count=1001'
+no_inject 'gap_us=10000001: is no number in 0..10000000' 'cpu=0 us=1000 gap_us=10000001'
+no_inject "'bla' is not key=value" 'cpu=0 us=1000 bla'
+no_inject 'us=1000001: mode=irqoff allows at most 1000000' 'cpu=0 us=1000001 mode=irqoff'
+no_inject 'a request has less than 160 characters' "cpu=0 us=1000$(printf '%150s' '')"
+echo "cpu=0 us=1000$(printf '%145s' '')" >$stall/inject && ok 'a request of 159 characters is taken' ||
+	failed 'a request of 159 characters is taken'
+echo 0 >$cpu1
+no_inject 'CPU 1 is offline' 'cpu=1 us=1000'
+echo 1 >$cpu1
+i=0
+while [ $i -lt 64 ] && echo 'cpu=1 us=100 count=2 gap_us=10000000' >$stall/inject; do i=$((i + 1)); done
+check '64 requests may be under way' [ $i = 64 ]
+no_inject '64 requests have not ended yet' 'cpu=1 us=100'
+rmmod wq_stall
+check 'unloading ends what is under way' [ ! -d /sys/module/wq_stall ]
+
+# --- each probe sees a stall of its own pool, and its parts
+
+probes=normal,highpri,unbound,kthread
+[ $old = 1 ] || probes=$probes,bh
+insmod /latency-mon.ko probes=$probes threshold_us=60000 console=off
+insmod /wq-stall.ko max_us=6000000
+[ $old = 1 ] || check 'bh is a probe' grep -q 'probe=bh' $lm/state
+
+# A sample may run a while after its stall, and an event is read only once it has ended.
+at_least() {
+	tries=0
+	while longest "$2" "$3" && field "$line" "$4" && [ "${v:-0}" -lt "$5" ] && [ $tries -lt 40 ]; do
+		usleep 50000
+		tries=$((tries + 1))
+	done
+	check "$1: cpu=$2 probe=$3 $4=$v of $5 at least" [ "${v:-0}" -ge "$5" ]
+}
+below() {
+	probe_value "$2" "$3" max_us
+	check "$1: cpu=$2 probe=$3 max_us=$v below $4" [ "${v:-999999999}" -lt "$4" ]
+}
+for c in 0 1; do
+	for p in normal highpri; do
+		control reset
+		inject cpu=$c us=200000 pool=$p
+		for q in normal highpri kthread; do
+			at_least "block in $p" $c $q us 185000
+		done
+		longest $c $p
+		field "$line" func && check "the holder's function is stall_work: $v" [ "$v" = stall_work ]
+		field "$line" mod && check "the holder's module is wq_stall: $v" [ "$v" = wq_stall ]
+		field "$line" held_us && check "held_us=$v is the stall" [ "$v" -ge 185000 ]
+		field "$line" held_pid && held=$v && field "$line" pid &&
+			check "worker $v is not holder $held" [ "$v" -gt 0 -a "$held" -gt 0 ]
+		field "$line" cut && check 'cut=0' [ "$v" = 0 ]
+		field "$line" run_cpu && check "run_cpu=$v" [ "$v" = $c ]
+	done
+	control reset
+	inject cpu=$c us=300000 mode=irqoff
+	for q in $(echo $probes | tr , ' '); do
+		[ $q = unbound ] || at_least 'interrupts off' $c $q irq_us 285000
+	done
+	control reset
+	inject cpu=$c us=400000 mode=sleep
+	below 'a sleeping worker delays nobody' $c normal 300000
+done
+
+# hogs that offer the CPU: the pool waits, the CPU does not, unless the kernel displaces them
+thresh=/sys/module/workqueue/parameters/cpu_intensive_thresh_us
+if [ -e $thresh ]; then
+	control reset
+	inject cpu=1 us=500000 mode=resched
+	below 'CPU_INTENSIVE displaces a hog' 1 normal 300000
+	echo 0 >$thresh
+fi
+control reset
+inject cpu=1 us=500000 mode=resched
+at_least 'a hog holds its pool' 1 normal wq_us 400000
+below 'a hog leaves the CPU to others' 1 kthread 300000
+[ ! -e $thresh ] || echo 10000 >$thresh
+
+control reset
+echo 'cpu=1 us=300000 count=5 gap_us=4000' >$stall/inject
+inject cpu=0 us=300000 count=5 gap_us=4000
+sleep 0.2
+probe_value 0 unbound max_us && longest_us=$v
+probe_value 1 unbound max_us
+check "unbound work waits if all CPUs are held: $longest_us, $v us" [ "$longest_us" -ge 100000 -o "$v" -ge 100000 ]
+control reset
+inject cpu=0 us=200000 pool=unbound
+field "$(cat $stall/state)" last_cpu && at_least 'block in unbound' "$v" normal us 185000
+
+# --- read-out
+
+control reset
+inject cpu=1 us=150000 count=3
+echo '### read-out'
+cat $lm/events
+echo '### worst'
+cat $lm/worst
+echo '### hist'
+cat $lm/hist
+echo '### state'
+cat $lm/state
+echo '### end'
+rmmod latency_mon
+insmod /latency-mon.ko probes=$probes threshold_us=60000 console=off
+inject cpu=1 us=150000 count=3
+echo '### before'
+cat $lm/state
+cat $lm/snapshot >/tmp/snapshot
+echo '### after'
+cat $lm/state
+echo '### text'
+cat $lm/events
+echo '### snapshot'
+gzip </tmp/snapshot | base64
+echo '### end'
+
+# --- control
+
+no_control() {
+	if echo "$2" 2>/dev/null >$lm/control; then
+		failed "control '$2' is refused"
+	else
+		check "control '$2' is refused by name" last_message "$1"
+	fi
+}
+no_control "control: 'foo' is none of reset, threshold_us=N" foo
+no_control "control: '' is none of" ''
+no_control "control: 'reset' is none of" reset=1
+no_control 'threshold_us=99: is not in' threshold_us=99
+no_control 'threshold_us=abc: is no number of microseconds' threshold_us=abc
+no_control 'period_us=: is no number' period_us=
+no_control 'period_us=999: is not in' period_us=999
+no_control 'console=x: is none of' console=x
+no_control 'a command has less than 64 characters' "reset$(printf '%60s' '')"
+control "reset$(printf '%57s' '')" && ok 'a command of 63 characters is taken' ||
+	failed 'a command of 63 characters is taken'
+control threshold_us=123456
+header_value threshold_us && check 'control sets threshold_us' [ "$v" = 123456 ]
+control period_us=50000
+header_value period_us && check 'control sets period_us' [ "$v" = 50000 ]
+sleep 0.1
+beat normal && clock_0=$clock beats_0=$beats
+sleep 1
+beat normal
+off=$((beats - beats_0 - (clock - clock_0) / 50000000))
+check "the new period holds, off by $off" [ "${off#-}" -le 5 ]
+control reset
+beat normal
+check 'reset leaves the heartbeat' [ "$beats" -ge "$beats_0" ]
+header_value events && check 'reset leaves no event' [ "$v" = 0 -a ! -s $lm/events -a ! -s $lm/worst ]
+inject cpu=1 us=250000
+probe_value 1 normal over && check "over=$v counts the event" [ "$v" -ge 1 ]
+header_value seq && check 'console=off prints nothing' [ "$v" = 0 ]
+control period_us=1000
+
+# the rings at their limit, and no event is lost without being counted
+control threshold_us=100
+control console=extended
+sleep 1
+control console=off
+control threshold_us=60000000
+sum=0
+while read -r l; do
+	field "$l" over && [ -n "$v" ] && sum=$((sum + v))
+done <$lm/state
+header_value events && events=$v
+field "$line" lost
+check "$sum over = $events events + $v lost" [ "$sum" = $((events + v)) ]
+check "the rings hold 64 of $events" [ "$(wc -l <$lm/events):$(wc -l <$lm/worst)" = 64:64 ]
+rmmod latency_mon
+
+# --- stalls that have not ended
+
+insmod /latency-mon.ko threshold_us=60000
+echo '### live begins'
+echo cpu=1 us=4000000 >$stall/inject
+sleep 1
+probe_value 1 normal pending_us && pending=$v
+dmesg | grep -q 'cpu=1 probe=normal .* live=1' && ok 'a live line comes during the stall' ||
+	failed 'a live line comes during the stall'
+sleep 0.5
+probe_value 1 normal pending_us
+field "$(cat $stall/state)" running && running=$v
+probe_value 1 normal pending_us
+check "pending_us grows during the stall: $pending, $v" [ "$v" -gt "$pending" -a "$pending" -gt 0 ]
+check 'it has not ended yet' [ "$running" = 1 ]
+wait_stalls
+sleep 0.3
+header_value seq
+echo '### live ends'
+control reset
+echo cpu=1 us=1000000 mode=irqoff >$stall/inject
+sleep 0.6
+dmesg | tail -n 20 >/tmp/tail
+field "$(cat $stall/state)" running && running=$v
+if [ "$running" = 1 ]; then
+	check 'the neighbour tells of a CPU without interrupts' grep -q 'cpu=1 probe=normal .* live=1' /tmp/tail
+else
+	ok 'the host was too slow to look while interrupts were off'
+fi
+sleep 1
+
+# --- classic
+
+control console=classic
+echo 0 >/sys/module/printk/parameters/time
+control threshold_us=200000
+control reset
+echo '### classic begins'
+inject cpu=1 us=400000
+sleep 0.5
+header_value seq && seq=$v
+control console=off
+echo "### classic ends, seq=$seq"
+echo 1 >/sys/module/printk/parameters/time
+rmmod latency_mon
+
+# --- hot-plug
+
+echo 0 >$cpu1
+insmod /latency-mon.ko threshold_us=60000 console=off
+probe_value 1 normal online && check 'loaded with CPU 1 offline' [ "$v" = 0 ]
+probe_value 1 normal beats && check 'an offline CPU has no beats' [ "$v" = 0 ]
+echo 1 >$cpu1
+sleep 1
+for p in normal highpri unbound kthread; do
+	probe_value 1 $p beats && check "$p of a CPU that came up beats: $v" [ "$v" -gt 3 ]
+done
+probe_value 1 normal online && check 'it is online' [ "$v" = 1 ]
+inject cpu=1 us=200000
+at_least 'after coming up' 1 normal us 185000
+# resched: going down needs the CPU. The hog keeps the pool, and going down withdraws the sample.
+[ ! -e $thresh ] || echo 0 >$thresh
+control reset
+echo cpu=1 us=1500000 mode=resched >$stall/inject
+sleep 0.3
+echo 0 >$cpu1
+check 'a sample of a CPU that goes down ends as an event' grep -q '^cpu=1 probe=normal .* pid=0 .* cut=1' $lm/events
+probe_value 1 normal pending_us && check 'nothing of it is pending' [ "$v" = 0 ]
+echo 1 >$cpu1
+[ ! -e $thresh ] || echo 10000 >$thresh
+wait_stalls
+field "$(cat $stall/state)" strayed && strayed=$v
+echo 'cpu=1 us=100000 count=5 gap_us=50000' >$stall/inject
+sleep 0.2
+echo 0 >$cpu1
+wait_stalls
+field "$(cat $stall/state)" strayed && check "work of a CPU that went down stalls no other: $v" [ "$v" -gt "$strayed" ]
+echo 1 >$cpu1
+i=0
+while [ $i -lt 5 ]; do
+	echo 'cpu=1 us=30000 mode=resched count=3' >$stall/inject
+	echo 0 >$cpu1
+	echo 1 >$cpu1
+	i=$((i + 1))
+done
+probe_value 1 normal beats && beats=$v
+sleep 0.5
+probe_value 1 normal beats && check 'it beats after five rounds of hot-plug' [ "$v" -gt "$beats" ]
+rmmod wq_stall
+rmmod latency_mon
+
+# --- load and unload
+
+i=0
+while [ $i -lt 50 ]; do
+	insmod /latency-mon.ko threshold_us=60000 console=off period_us=1000 && insmod /wq-stall.ko || break
+	[ $((i % 5)) != 0 ] || echo 'cpu=1 us=20000 count=10' >$stall/inject
+	if [ $((i % 2)) = 0 ]; then rmmod wq_stall && rmmod latency_mon || break; else rmmod latency_mon && rmmod wq_stall || break; fi
+	i=$((i + 1))
+done
+check '50 loads and unloads' [ $i = 50 ]
+check 'nothing is left of them' [ "$(n_threads 'latency_[mr]'):$(ls -d $lm $stall 2>/dev/null)" = 0: ]
