@@ -9,7 +9,7 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
-#include <linux/jiffies.h>
+#include <linux/hrtimer.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -75,9 +75,14 @@ struct request {
 	u32 gap_us;
 };
 
+/*
+ * The gap is a timer of its own and not delayed work: that would put its timer onto the CPU even
+ * when it is offline, where it does not expire.
+ */
 struct stall {
 	struct list_head list;
-	struct delayed_work dwork;
+	struct work_struct work;
+	struct hrtimer gap;
 	struct request rq;
 	u32 left;
 };
@@ -163,7 +168,7 @@ static void hold(const struct request *rq)
 
 static void stall_work(struct work_struct *work)
 {
-	struct stall *s = container_of(to_delayed_work(work), struct stall, dwork);
+	struct stall *s = container_of(work, struct stall, work);
 	const struct request *rq = &s->rq;
 	unsigned int cpu = raw_smp_processor_id();
 	bool strayed = rq->pool != STALL_UNBOUND && cpu != rq->cpu;
@@ -197,8 +202,26 @@ static void stall_work(struct work_struct *work)
 	raw_spin_unlock_irq(&state_lock);
 
 	if (s->left && !READ_ONCE(stopping))
-		queue_delayed_work_on((int)rq->cpu, queue_of(rq->pool), &s->dwork,
-				      usecs_to_jiffies(rq->gap_us));
+		hrtimer_start(&s->gap, ns_to_ktime((u64)rq->gap_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
+}
+
+static enum hrtimer_restart gap_over(struct hrtimer *timer)
+{
+	struct stall *s = container_of(timer, struct stall, gap);
+
+	queue_work_on((int)s->rq.cpu, queue_of(s->rq.pool), &s->work);
+	return HRTIMER_NORESTART;
+}
+
+/* Nobody starts another one: nothing is left of s or stopping is set. */
+static void free_stall(struct stall *s)
+{
+	/* A work that still runs may start the timer, and the timer queue the work, once. */
+	cancel_work_sync(&s->work);
+	hrtimer_cancel(&s->gap);
+	cancel_work_sync(&s->work);
+	kfree(s);
 }
 
 /* Frees what has ended. Called with stalls_lock held; returns how many are left. */
@@ -215,9 +238,8 @@ static unsigned int reap(void)
 		}
 
 		/* It has counted itself done; it may still be returning. */
-		cancel_delayed_work_sync(&s->dwork);
 		list_del(&s->list);
-		kfree(s);
+		free_stall(s);
 	}
 
 	return outstanding;
@@ -233,7 +255,13 @@ static int queue_stall(const struct request *rq)
 
 	s->rq = *rq;
 	s->left = rq->count;
-	INIT_DELAYED_WORK(&s->dwork, stall_work);
+	INIT_WORK(&s->work, stall_work);
+#ifdef LM_HAVE_HRTIMER_SETUP
+	hrtimer_setup(&s->gap, gap_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(&s->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	s->gap.function = gap_over;
+#endif
 
 	mutex_lock(&stalls_lock);
 	if (reap() >= STALL_MAX_OUTSTANDING) {
@@ -257,7 +285,7 @@ static int queue_stall(const struct request *rq)
 	raw_spin_unlock_irq(&state_lock);
 
 	list_add_tail(&s->list, &stalls);
-	queue_delayed_work_on((int)rq->cpu, queue_of(rq->pool), &s->dwork, 0);
+	queue_work_on((int)rq->cpu, queue_of(rq->pool), &s->work);
 	cpus_read_unlock();
 	mutex_unlock(&stalls_lock);
 	return 0;
@@ -468,10 +496,8 @@ static void __exit stall_exit(void)
 
 	debugfs_remove_recursive(dir);
 	WRITE_ONCE(stopping, true);
-	list_for_each_entry_safe(s, next, &stalls, list) {
-		cancel_delayed_work_sync(&s->dwork);
-		kfree(s);
-	}
+	list_for_each_entry_safe(s, next, &stalls, list)
+		free_stall(s);
 }
 
 module_init(stall_init);

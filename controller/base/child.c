@@ -89,7 +89,9 @@ int child_start(const struct child_cfg *cfg, struct child **ret, struct err *e)
 	close(sync[0]);
 	if (n == (ssize_t)sizeof(code)) {
 		(void)waitpid(pid, NULL, 0);
-		if (code == ENOENT)
+		/* EACCES: a folder of PATH that this user may not look into, and not in the others
+		 */
+		if (code == ENOENT || (code == EACCES && !strchr(cfg->argv[0], '/')))
 			return err_set(e, ERR_RIG, ENOENT, "program '%s' is not installed",
 				       cfg->argv[0]);
 		return err_errno(e, ERR_RIG, code, "program '%s' cannot be started", cfg->argv[0]);

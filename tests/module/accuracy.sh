@@ -8,7 +8,7 @@ insmod /wq-stall.ko
 insmod /latency-mon.ko console=off
 
 # Of all events of the probe that the stall overlaps the longest; times in CLOCK_MONOTONIC.
-cat >/tmp/match.awk <<'END'
+cat >/tmp/match.awk <<'AWK'
 function get(key,  i, p) {
 	for (i = 1; i <= NF; i++) {
 		p = index($i, "=")
@@ -31,7 +31,7 @@ $1 == "cpu=" cpu {
 	}
 }
 END { for (p in text) print text[p] }
-END
+AWK
 
 period=10000
 i=0
@@ -47,7 +47,7 @@ while read -r cpu pool us gap_us new_period_us; do
 	control reset
 	inject cpu=$cpu pool=$pool us=$us
 	# the sample may run a moment after the stall has ended
-	usleep 5000
+	usleep 20000
 	awk -v request=$i -f /tmp/match.awk $stall/state $lm/events $lm/worst
 	i=$((i + 1))
 done </requests

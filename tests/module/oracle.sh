@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2154
+# shellcheck shell=dash disable=SC2154,SC2086
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs in the guest: bpftrace takes the time from queueing to execution of every work item that
 # waits 100 us or more; latency-mon measures its own. Read by tests/bench/latency-mon-oracle.

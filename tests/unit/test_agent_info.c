@@ -311,5 +311,6 @@ int main(void)
 		ROOTED(test_write_writes_the_text_as_it_is),
 	};
 
+	UNIT_NEEDS_ROOT();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

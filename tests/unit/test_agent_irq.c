@@ -112,5 +112,6 @@ int main(void)
 		ROOTED(test_pin_irq_reports_a_kernel_that_refuses),
 	};
 
+	UNIT_NEEDS_ROOT();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

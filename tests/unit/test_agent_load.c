@@ -198,5 +198,6 @@ int main(void)
 		BOTH(test_a_program_that_is_missing_is_named),
 	};
 
+	UNIT_NEEDS_ROOT();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

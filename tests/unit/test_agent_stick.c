@@ -217,5 +217,6 @@ int main(void)
 		cmocka_unit_test(test_cache_refuses_what_has_no_pages),
 	};
 
+	UNIT_NEEDS_ROOT();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

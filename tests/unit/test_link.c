@@ -720,5 +720,6 @@ int main(void)
 		cmocka_unit_test(test_a_killed_agent_is_a_link_that_is_gone),
 	};
 
+	UNIT_NEEDS_ROOT();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

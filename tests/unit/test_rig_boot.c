@@ -241,7 +241,7 @@ static void test_a_missing_qemu_is_named_with_its_package(void **state)
 		free(f->rig.arch);
 		f->rig.arch = xstrdup(archs[i][0]);
 		assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
-		r = boot_qemu_ops.start(f->w, &f->cfg, &f->machine, &e);
+		r = boot_qemu_ops.check(f->w, &f->rig, &e);
 		assert_int_equal(setenv("PATH", path, 1), 0);
 		assert_int_equal(r, -ENOENT);
 		assert_int_equal(e.kind, ERR_RIG);

@@ -18,6 +18,16 @@
 			fail_msg("'%s' does not contain '%s'", (text), (part)); \
 	} while (0)
 
+/* First in a main() whose tests mount, write the kernel log or the like: ctest shows it as skipped.
+ */
+#define UNIT_NEEDS_ROOT()                                                          \
+	do {                                                                       \
+		if (geteuid() != 0) {                                              \
+			(void)fprintf(stderr, "skipped: these tests need root\n"); \
+			return 77;                                                 \
+		}                                                                  \
+	} while (0)
+
 /* A fresh folder; the caller removes it with unit_rmdir(). */
 static inline char *unit_tmpdir(void)
 {
