@@ -9,7 +9,8 @@
 /* one period of the probe, one tick at HZ=100 and the time of the printk itself */
 #define ATTRIBUTION_SLACK_US 30000
 
-static void evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
+static void printf_like(4, 5)
+	evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
 {
 	struct evidence *ev = &t->evidence[id];
 	va_list ap;
