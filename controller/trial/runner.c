@@ -107,7 +107,6 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	rn->obs.log = &rn->log;
 	rn->obs.log_from = rn->log.n;
 	rn->obs.log_armed = rn->log.n;
-	rn->obs.console_loglevel = rn->sc->prepare.console_loglevel;
 	rn->obs.usb_path = rn->cfg->rig->stick.usb_path;
 	rn->obs.build.release = rn->cfg->kernel->release;
 	rn->obs.build.version = rn->cfg->kernel->version;
@@ -280,9 +279,17 @@ static int note_boot_error(struct runner *rn, struct err *e)
 	return 0;
 }
 
-static unsigned wanted(const struct runner *rn)
+/* The agent's own no is the kernel's: it does not take the module. No answer is a boot that failed.
+ */
+static int note_probe_error(struct runner *rn, struct err *e)
 {
-	return rn->run->planned_valid;
+	bool is_answer = e->kind == ERR_TARGET && e->code != ETIMEDOUT && e->code != EPIPE;
+
+	if (!is_answer || runner_has_crash(rn))
+		return note_boot_error(rn, e);
+	rn->run->untestable = xasprintf("no-probe: %s", e->text);
+	err_clear(e);
+	return 0;
 }
 
 static bool is_decided(const struct runner *rn)
@@ -290,7 +297,7 @@ static bool is_decided(const struct runner *rn)
 	const struct judge_result *res = &rn->run->result;
 
 	return rn->run->rig_fault || rn->run->untestable || res->crashes > 0 ||
-	       res->valid >= wanted(rn) || res->invalid > rn->sc->trials.max_invalid;
+	       res->valid >= rn->run->planned_valid || res->invalid > rn->sc->trials.max_invalid;
 }
 
 static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
@@ -313,13 +320,8 @@ static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
 	if (r < 0)
 		return r;
 	r = load_probe(rn, e);
-	if (r < 0 && e->kind == ERR_TARGET) {
-		rn->run->untestable = xasprintf("no-probe: %s", e->text);
-		err_clear(e);
-		return 0;
-	}
 	if (r < 0)
-		return r;
+		return note_probe_error(rn, e);
 	for (unsigned unplug = 1; unplug <= per_boot && is_usable && !is_decided(rn); unplug++) {
 		r = run_trial(rn, unplug, &is_usable, e);
 		if (r < 0)

@@ -170,11 +170,18 @@ int runner_read_environment(struct runner *rn, char **ret, struct err *e)
 
 static int step_look(struct runner *rn, struct err *e)
 {
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
 	struct observation *o = &rn->obs;
 	int r;
 
 	if (!evidence_reach(o, OBSERVED_BUILD))
 		return STEP_OVER;
+	r = link_call(rig_link(rn->rig), CALL_NS, &reply, e, "dmesg-level");
+	if (r < 0)
+		return r;
+	r = reply_number("dmesg-level", strbuf_str(&reply), "console", &o->console_loglevel, e);
+	if (r < 0)
+		return r;
 	r = send_mark(rn, rn->mark_start, e);
 	if (r < 0)
 		return r;
