@@ -381,6 +381,16 @@ bool evidence_console_is_complete(const struct observation *o)
 	       (!max || max->max_us < o->after.threshold_us || console_has_us(o, max->max_us));
 }
 
+/* A judged probe that put a delay down to its own printing: it may have been the kernel's. */
+static const struct probe_row *row_with_self(const struct observation *o)
+{
+	for (size_t i = 0; i < o->after.n_rows; i++)
+		if (o->after.rows[i].self > 0 &&
+		    scenario_counts_probe(o->scenario, o->after.rows[i].probe))
+			return &o->after.rows[i];
+	return NULL;
+}
+
 /*
  * Every line that the module had printed when its state was read must be here, once and in order,
  * none of them longer than the module's maximum, and one of them, or one that came after, as long.
@@ -388,8 +398,16 @@ bool evidence_console_is_complete(const struct observation *o)
 static void check_probes_agree(struct trial *t, const struct observation *o)
 {
 	const struct probe_row *max = state_max(o->scenario, &o->after, -1);
+	const struct probe_row *self = row_with_self(o);
 	int64_t probe_us = max ? max->max_us : -1;
 	int64_t expected_seq = 1;
+
+	if (self) {
+		evidence_set(t, EVIDENCE_PROBES_AGREE, false,
+			     "probe %s of CPU%d put %" PRId64 " delays down to its own printing",
+			     self->probe, self->cpu, self->self);
+		return;
+	}
 
 	for (size_t i = since_reset(o, o->log_armed, o->log_window);
 	     i < o->log_window && expected_seq <= o->after.seq; i++) {

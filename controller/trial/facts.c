@@ -61,13 +61,10 @@ static const struct member state_members[] = {
 };
 
 static const struct member row_members[] = {
-	{"cpu", AT(probe_row, cpu), INT},
-	{"beats", AT(probe_row, beats), I64},
-	{"missed", AT(probe_row, missed), I64},
-	{"over", AT(probe_row, over), I64},
-	{"max_us", AT(probe_row, max_us), I64},
-	{"max_due_ns", AT(probe_row, max_due_ns), I64},
-	{"pending_us", AT(probe_row, pending_us), I64},
+	{"cpu", AT(probe_row, cpu), INT},       {"beats", AT(probe_row, beats), I64},
+	{"missed", AT(probe_row, missed), I64}, {"over", AT(probe_row, over), I64},
+	{"max_us", AT(probe_row, max_us), I64}, {"max_due_ns", AT(probe_row, max_due_ns), I64},
+	{"self", AT(probe_row, self), I64},     {"pending_us", AT(probe_row, pending_us), I64},
 };
 
 static const struct member trial_members[] = {

@@ -56,6 +56,7 @@ static int read_row(const char *line, struct probe_state *st, struct err *e)
 		{"max_us", &row->max_us},
 		{"max_due_ns", &row->max_due_ns},
 		{"pending_us", &row->pending_us},
+		{"self", &row->self},
 	};
 	int r;
 

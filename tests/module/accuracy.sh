@@ -46,8 +46,14 @@ while read -r cpu pool us gap_us new_period_us; do
 	usleep $gap_us
 	control reset
 	inject cpu=$cpu pool=$pool us=$us
-	# the sample may run a moment after the stall has ended
-	usleep 20000
+	# the sample runs after the stall has ended, on a busy host much later
+	[ $pool = highpri ] || pool=normal
+	tries=0
+	while field "$s" last_cpu && probe_value $v $pool pending_us && [ $v -ge $threshold ] &&
+		[ $tries -lt 100 ]; do
+		usleep 10000
+		tries=$((tries + 1))
+	done
 	awk -v request=$i -f /tmp/match.awk $stall/state $lm/events $lm/worst
 	i=$((i + 1))
 done </requests

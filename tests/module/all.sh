@@ -160,18 +160,20 @@ for c in 0 1; do
 		field "$line" cut && check 'cut=0' [ "$v" = 0 ]
 		field "$line" run_cpu && check "run_cpu=$v" [ "$v" = $c ]
 	done
-	# A sample that became due just before waits for the stall as a worker, not for interrupts.
-	for _ in 1 2 3 4; do
+	# A sample that became due just before the stall, as the CPU woke up for it, waits for the
+	# worker and not for interrupts: some probe must show the interrupts, in one of some stalls.
+	best=0
+	for _ in 1 2 3 4 5 6; do
 		control reset
 		inject cpu=$c us=300000 mode=irqoff
-		usleep 50000
-		longest $c normal
-		field "$line" irq_us
-		[ "${v:-0}" -lt 285000 ] || break
+		for q in $(echo $probes | tr , ' '); do
+			[ $q = unbound ] || at_least 'interrupts off' $c $q us 285000
+			field "$line" irq_us
+			[ $q = unbound ] || [ "${v:-0}" -le $best ] || best=$v
+		done
+		[ $best -lt 285000 ] || break
 	done
-	for q in $(echo $probes | tr , ' '); do
-		[ $q = unbound ] || at_least 'interrupts off' $c $q irq_us 285000
-	done
+	check "interrupts off: irq_us=$best of cpu=$c" [ $best -ge 285000 ]
 	control reset
 	inject cpu=$c us=400000 mode=sleep
 	below 'a sleeping worker delays nobody' $c normal 300000

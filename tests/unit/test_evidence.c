@@ -419,6 +419,14 @@ static void test_a_reboot_in_the_trial_is_a_crash(void **state)
 	assert_true(f->t->is_crash);
 }
 
+static void test_a_delay_that_the_module_blames_on_itself_is_not_passed_over(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[1].self = 1;
+	assert_missing(f, EVIDENCE_PROBES_AGREE);
+}
+
 static void test_a_line_longer_than_the_modules_maximum_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -534,6 +542,7 @@ int main(void)
 		WITH(test_lines_that_came_after_the_state_was_read_are_no_disagreement),
 		WITH(test_lines_from_before_the_reset_are_not_counted),
 		WITH(test_a_reboot_in_the_trial_is_a_crash),
+		WITH(test_a_delay_that_the_module_blames_on_itself_is_not_passed_over),
 		WITH(test_a_line_longer_than_the_modules_maximum_is_noticed),
 		WITH(test_a_number_that_the_console_changed_is_noticed),
 		WITH(test_a_delay_from_before_the_cut_is_not_the_unplugs),

@@ -9,7 +9,7 @@
 	"events=2 clock_ns=123456789\n"
 #define ROW(cpu, probe)                                                                      \
 	"cpu=" #cpu " probe=" #probe " beats=10 missed=1 over=2 max_us=120000 max_due_ns=5 " \
-	"max_run_ns=6 pending_us=0 irq_max_us=1 sched_max_us=2\n"
+	"max_run_ns=6 pending_us=0 irq_max_us=1 sched_max_us=2 lost=0 self=0\n"
 
 static struct probe_state st;
 
@@ -38,10 +38,10 @@ static void test_what_is_missing_is_named(void **state)
 		{ROW(0, normal), "no line 'latency_mon"},
 		{"latency_mon version=1 period_us=1\n", "no number 'threshold_us='"},
 		{HEAD "cpu=0 probe=normal beats=1\n", "no number 'missed='"},
-		{HEAD "cpu=0 beats=1 missed=1 over=2 max_us=1 max_due_ns=1 pending_us=0\n",
+		{HEAD "cpu=0 beats=1 missed=1 over=2 max_us=1 max_due_ns=1 pending_us=0 self=0\n",
 		 "no 'probe='"},
 		{HEAD "cpu=0 probe=aaaaaaaaaaaaaaaa beats=1 missed=1 over=2 max_us=1 max_due_ns=1 "
-		      "pending_us=0\n",
+		      "pending_us=0 self=0\n",
 		 "no 'probe='"},
 		{"latency_mon version=2 period_us=1 threshold_us=1 hz=1 seq=1 events=1 clock_ns=1\n",
 		 "version 2"},

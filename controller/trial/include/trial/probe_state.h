@@ -20,6 +20,7 @@ struct probe_row {
 	int64_t over;       /* delays at or over the threshold since the reset */
 	int64_t max_us;     /* longest delay since the reset */
 	int64_t max_due_ns; /* when that one was due, printk clock */
+	int64_t self; /* delays put down to the module's own printing: not in over and max_us */
 	int64_t pending_us; /* age of work that is queued and has not run; 0 = none */
 };
 
