@@ -50,7 +50,7 @@ says "noise.db"
 
 # a program that is missing: named with its package
 cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
-mkdir -p "$work/path" "$work/cache"
+mkdir -p "$work/path" "$work/cache" "$cache/sticks"
 ln -s "$cache/kernels" "$cache/sticks" "$work/cache/"
 ln -s /usr/bin/* /usr/sbin/* "$work/path/" 2>/dev/null || :
 without() {
