@@ -2,6 +2,7 @@
 /* cmd_rig.c - the rigs that are described, and what is in a description. */
 #include "cli/common.h"
 #include "report/text.h"
+#include "rig/names.h"
 #include "rig/rig.h"
 
 static const struct opt list_options[] = {
@@ -25,7 +26,7 @@ static int run_list(struct cli *cli, const struct args *a, struct err *e)
 	struct err first = {0};
 	int r;
 
-	r = names_in("STALLRIG_RIGS", "fixtures/rigs", &names, e);
+	r = names_list(&names_of_rigs, &names, e);
 	if (r < 0)
 		return r;
 	if (!args_has(a, "names"))

@@ -2,6 +2,7 @@
 /* cmd_scenario.c - scenarios: which there are, whether one is right, what it does. */
 #include "cli/common.h"
 #include "report/text.h"
+#include "rig/names.h"
 #include "trial/scenario.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ static int run_list(struct cli *cli, const struct args *a, struct err *e)
 	struct err first = {0};
 	int r;
 
-	r = names_in("STALLRIG_SCENARIOS", "hil/scenarios", &names, e);
+	r = names_list(&names_of_scenarios, &names, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {

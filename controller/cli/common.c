@@ -5,7 +5,6 @@
 #include "base/fdio.h"
 #include "report/text.h"
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -71,41 +70,4 @@ void fact_add(struct strbuf *out, const char *name, const char *fmt, ...)
 	}
 	if (n >= 0)
 		free(value);
-}
-
-static int is_yaml(const struct dirent *d)
-{
-	size_t len = strlen(d->d_name);
-
-	return len > 5 && d->d_name[0] != '.' && strcmp(d->d_name + len - 5, ".yaml") == 0;
-}
-
-int names_in(const char *env_name, const char *sub, struct name_list *ret, struct err *e)
-{
-	auto_free char *shipped = path_data(sub);
-	const char *own = getenv(env_name);
-	const char *dir = own && *own ? own : shipped;
-	struct dirent **rows = NULL;
-	int n = scandir(dir, &rows, is_yaml, alphasort);
-
-	if (n < 0)
-		return err_errno(e, ERR_CONFIG, errno, "%s", dir);
-	ret->names = xcalloc((size_t)n, sizeof(*ret->names));
-	ret->n = (size_t)n;
-	for (int i = 0; i < n; i++) {
-		ret->names[i] =
-			xasprintf("%.*s", (int)strlen(rows[i]->d_name) - 5, rows[i]->d_name);
-		free(rows[i]);
-	}
-	free(rows);
-	return 0;
-}
-
-void name_list_release(struct name_list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		util_free(l->names[i]);
-	util_free(l->names);
-	l->names = NULL;
-	l->n = 0;
 }

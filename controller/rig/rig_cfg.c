@@ -2,10 +2,10 @@
 /* rig_cfg.c - the description of a rig: fixtures/rigs/NAME.yaml. */
 #include "base/fdio.h"
 #include "base/parse.h"
+#include "rig/names.h"
 #include "rig/rig.h"
 #include "rig/yaml.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -308,49 +308,14 @@ static int load_file(const char *path, struct rig_cfg **ret, struct err *e)
 	return 0;
 }
 
-static char *rigs_dir(void)
-{
-	const char *own = getenv("STALLRIG_RIGS");
-
-	return own && *own ? xstrdup(own) : path_data("fixtures/rigs");
-}
-
-static int is_yaml(const struct dirent *d)
-{
-	size_t n = strlen(d->d_name);
-
-	return d->d_name[0] != '.' && n > 5 && strcmp(d->d_name + n - 5, ".yaml") == 0;
-}
-
-static int no_such_rig(const char *name, const char *dir, struct err *e)
-{
-	auto_strbuf struct strbuf known = STRBUF_INIT;
-	struct dirent **list = NULL;
-	int n = scandir(dir, &list, is_yaml, alphasort);
-
-	for (int i = 0; i < n; i++) {
-		strbuf_addf(&known, "%s%.*s", i ? ", " : "", (int)strlen(list[i]->d_name) - 5,
-			    list[i]->d_name);
-		free(list[i]);
-	}
-	free(list);
-	return err_set(e, ERR_USAGE, ENOENT, "there is no rig '%s'; rigs in %s: %s", name, dir,
-		       known.len ? strbuf_str(&known) : "none");
-}
-
 int rig_cfg_load(const char *name_or_path, struct rig_cfg **ret, struct err *e)
 {
-	auto_free char *dir = rigs_dir();
 	auto_free char *path = NULL;
+	int r;
 
-	if (strchr(name_or_path, '/')) {
-		if (access(name_or_path, F_OK) < 0)
-			return err_errno(e, ERR_USAGE, errno, "rig '%s'", name_or_path);
-		return load_file(name_or_path, ret, e);
-	}
-	path = xasprintf("%s/%s.yaml", dir, name_or_path);
-	if (!parse_is_name(name_or_path) || access(path, F_OK) < 0)
-		return no_such_rig(name_or_path, dir, e);
+	r = names_find(&names_of_rigs, name_or_path, &path, e);
+	if (r < 0)
+		return r;
 	return load_file(path, ret, e);
 }
 

@@ -3,7 +3,6 @@
 #include "base/fdio.h"
 #include "base/frame.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/rng.h"
 #include "facts.h"
 #include "rig/switch_fault.h"

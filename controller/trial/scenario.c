@@ -3,9 +3,9 @@
 #include "trial/scenario.h"
 
 #include "base/parse.h"
+#include "rig/names.h"
 #include "rig/yaml.h"
 
-#include <dirent.h>
 #include <string.h>
 
 #define TEXT_MAX 200
@@ -234,43 +234,6 @@ static int check(const struct scenario *sc, const struct yaml_doc *doc, struct e
 	return check_probe(sc, doc, e);
 }
 
-static int unknown_name(const char *name, const char *dir, struct err *e)
-{
-	auto_strbuf struct strbuf names = STRBUF_INIT;
-	struct dirent **rows = NULL;
-	int n = scandir(dir, &rows, NULL, alphasort);
-
-	for (int i = 0; i < n; i++) {
-		size_t len = strlen(rows[i]->d_name);
-
-		if (len > 5 && strcmp(rows[i]->d_name + len - 5, ".yaml") == 0)
-			strbuf_addf(&names, "%s%.*s", names.len ? ", " : "", (int)(len - 5),
-				    rows[i]->d_name);
-		free(rows[i]);
-	}
-	free(rows);
-	return err_set(e, ERR_USAGE, ENOENT, "scenario '%s' is not known; there are: %s", name,
-		       names.len ? strbuf_str(&names) : "none");
-}
-
-static int find_file(const char *name_or_path, char **ret, struct err *e)
-{
-	auto_free char *shipped = path_data("hil/scenarios");
-	const char *own = getenv("STALLRIG_SCENARIOS");
-	const char *dir = own && *own ? own : shipped;
-	auto_free char *path = NULL;
-
-	if (strchr(name_or_path, '/')) {
-		*ret = xstrdup(name_or_path);
-		return 0;
-	}
-	path = xasprintf("%s/%s.yaml", dir, name_or_path);
-	if (access(path, F_OK) < 0)
-		return unknown_name(name_or_path, dir, e);
-	*ret = take(path);
-	return 0;
-}
-
 int scenario_load(const char *name_or_path, struct scenario **ret, struct err *e)
 {
 	auto_scenario struct scenario *sc = NULL;
@@ -279,7 +242,7 @@ int scenario_load(const char *name_or_path, struct scenario **ret, struct err *e
 	void *data = NULL;
 	int r;
 
-	r = find_file(name_or_path, &path, e);
+	r = names_find(&names_of_scenarios, name_or_path, &path, e);
 	if (r < 0)
 		return r;
 	r = yaml_load(path, &scenario_schema, &data, &doc, e);

@@ -54,6 +54,21 @@ static void test_an_unknown_name_lists_what_there_is(void **state)
 	assert_null(sc);
 }
 
+static void test_a_name_is_never_a_way_out_of_the_folder(void **state)
+{
+	static const char *const names[] = {"..", ".", "", "-x", "unplug read"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct scenario *sc = NULL;
+		struct err e = {0};
+
+		assert_int_equal(scenario_load(names[i], &sc, &e), -ENOENT);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_contains(e.text, "there is no scenario");
+	}
+}
+
 static void test_mistakes_are_named_with_file_line_and_column(void **state)
 {
 	static const struct {
@@ -95,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_shipped_scenario_loads),
 		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),
+		cmocka_unit_test(test_a_name_is_never_a_way_out_of_the_folder),
 		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),
 	};
 

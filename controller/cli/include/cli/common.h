@@ -44,18 +44,3 @@ void cli_kernels_ctx(struct cli *cli, struct kernels_ctx *ret);
 
 /* Adds "name      value" with unsafe characters made visible; nothing if there is no value. */
 void fact_add(struct strbuf *out, const char *name, const char *fmt, ...) printf_like(3, 4);
-
-/* Sorted names of the *.yaml files of a folder: $env_name, else path_data(sub). */
-struct name_list {
-	char **names;
-	size_t n;
-};
-int names_in(const char *env_name, const char *sub, struct name_list *ret,
-	     struct err *e) must_check;
-void name_list_release(struct name_list *l);
-
-static inline void auto_cleanup_name_list(struct name_list *l)
-{
-	name_list_release(l);
-}
-#define auto_name_list __attribute__((cleanup(auto_cleanup_name_list)))
