@@ -10,6 +10,7 @@ declare -A uses=(
 	[rig]="base kernels console"
 	[trial]="base console judge kernels rig"
 	[store]="base judge trial"
+	[bisect]="base judge store"
 	[report]="base console judge trial store"
 	[cli]="base console judge kernels rig trial store report"
 )
