@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_report.c - verdicts out of the store. */
 #include "cli/common.h"
+#include "report/export.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -38,6 +39,22 @@ static const struct opt options[] = {
 	 .type = OPT_PATH,
 	 .arg = "FILE",
 	 .help = "write a page to FILE, \"-\" for the standard output without the table"},
+	{.name = "format",
+	 .letter = 'f',
+	 .type = OPT_CHOICE,
+	 .arg = "FORMAT",
+	 .choices = export_names,
+	 .help = "write the runs in a format that other programs read"},
+	{.name = "output",
+	 .letter = 'o',
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .absent = "the standard output, without the table",
+	 .help = "where --format writes to; the file appears whole or not at all"},
+	{.name = "origin",
+	 .type = OPT_TEXT,
+	 .arg = "NAME",
+	 .help = "who submits, for --format=kcidb: a-z, 0-9 and _"},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
@@ -52,6 +69,9 @@ static int write_runs(struct cli *cli, const struct args *a, struct run *const *
 {
 	const char *json = args_text(a, "json");
 	const char *html = args_text(a, "html");
+	const char *format = args_text(a, "format");
+	const char *output = args_has(a, "output") ? args_text(a, "output") : format ? "-" : NULL;
+	struct export_options export = {.origin = args_text(a, "origin")};
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	int r = 0;
 
@@ -65,7 +85,13 @@ static int write_runs(struct cli *cli, const struct args *a, struct run *const *
 		r = cli_write(cli, html, &text, e);
 		strbuf_reset(&text);
 	}
-	if (r < 0 || is_stdout(json) || is_stdout(html))
+	if (r >= 0 && format) {
+		r = export_find(format)->write(&text, runs, n, &export, e);
+		if (r >= 0)
+			r = cli_write(cli, output, &text, e);
+		strbuf_reset(&text);
+	}
+	if (r < 0 || is_stdout(json) || is_stdout(html) || is_stdout(output))
 		return r;
 	if (n)
 		report_table(&text, runs, n, cli->is_out_tty);
@@ -96,12 +122,16 @@ static int run_report(struct cli *cli, const struct args *a, struct err *e)
 			: has_filter        ? 0
 					    : RUNS_BY_DEFAULT,
 	};
-	bool with_trials = args_has(a, "json") || args_has(a, "html");
+	bool with_trials = args_has(a, "json") || args_has(a, "html") || args_has(a, "format");
 	auto_store struct store *st = NULL;
 	struct run **runs = NULL;
 	size_t n = 0;
 	int r;
 
+	if (args_has(a, "output") && !args_has(a, "format"))
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "--output says where --format writes to: give "
+			       "--format as well");
 	r = cli_store_open(a, STORE_READ, &st, e);
 	if (r < 0)
 		return r;
@@ -124,7 +154,7 @@ static int run_report(struct cli *cli, const struct args *a, struct err *e)
 
 const struct cmd cmd_report = {
 	.name = "report",
-	.summary = "Show the verdicts of runs, as table, JSON or a page",
+	.summary = "Show the verdicts of runs, as table, page, or for other programs",
 	.details = "The exit status says whether the report was made, not what the verdicts are.",
 	.options = options,
 	.run = run_report,

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* export_csv.c - RFC 4180: records end with CR LF, quotes are doubled inside quotes. */
+#include "base/waiter.h"
+#include "report/export.h"
+#include "report/run_text.h"
+#include "report/text.h"
+
+#include <string.h>
+
+static void add_field(struct strbuf *out, const char *s)
+{
+	bool is_first = !out->len || out->data[out->len - 1] == '\n';
+
+	if (!is_first)
+		strbuf_adds(out, ",");
+	if (!s)
+		return;
+	if (!strpbrk(s, ",\"\r\n")) {
+		text_add_utf8(out, s, strlen(s));
+		return;
+	}
+	strbuf_adds(out, "\"");
+	for (const char *quote; (quote = strchr(s, '"')); s = quote + 1) {
+		text_add_utf8(out, s, (size_t)(quote - s));
+		strbuf_adds(out, "\"\"");
+	}
+	text_add_utf8(out, s, strlen(s));
+	strbuf_adds(out, "\"");
+}
+
+static void add_wall(struct strbuf *out, int64_t wall_ns)
+{
+	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
+
+	add_field(out, text);
+}
+
+static void add_ms(struct strbuf *out, int64_t us)
+{
+	auto_free char *text = us >= 0 ? xasprintf("%.3f", (double)us / 1000) : NULL;
+
+	add_field(out, text);
+}
+
+static void add_count(struct strbuf *out, int64_t value)
+{
+	auto_free char *text = value >= 0 ? xasprintf("%lld", (long long)value) : NULL;
+
+	add_field(out, text);
+}
+
+static void add_run(struct strbuf *out, const struct run *r)
+{
+	add_field(out, r->id);
+	add_field(out, r->kernel);
+	add_field(out, r->kernel_label);
+	add_field(out, r->append);
+	add_field(out, r->rig);
+	add_field(out, r->rig_class);
+	add_field(out, r->scenario);
+	add_ms(out, r->limit_us);
+	add_field(out, verdict_name(r->result.verdict));
+	add_field(out, r->result.reason);
+}
+
+static void add_trial(struct strbuf *out, const struct run *r, const struct trial *t)
+{
+	auto_strbuf struct strbuf id = STRBUF_INIT;
+
+	run_text_add_trial_id(&id, r, t);
+	add_field(out, strbuf_str(&id));
+	add_count(out, t->boot);
+	add_wall(out, t->started_wall_ns);
+	add_field(out, t->is_valid ? "1" : "0");
+	add_field(out, t->is_valid || t->is_crash ? NULL : evidence_name(t->missing));
+	add_field(out, t->is_crash ? t->crash : NULL);
+	add_ms(out, t->worst_us);
+	add_count(out, t->worst_us >= 0 ? t->worst_cpu : -1);
+	add_field(out, t->worst_probe);
+	add_field(out, t->worst_func);
+}
+
+int export_csv(struct strbuf *out, struct run *const *runs, size_t n,
+	       const struct export_options *o, struct err *e)
+{
+	(void)o;
+	(void)e;
+	strbuf_adds(out, "run,kernel,kernel_label,append,rig,rig_class,scenario,limit_ms,verdict,"
+			 "reason,trial,boot,started,valid,missing_evidence,crash,worst_ms,"
+			 "worst_cpu,worst_probe,worst_func\r\n");
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < runs[i]->n_trials; k++) {
+			add_run(out, runs[i]);
+			add_trial(out, runs[i], runs[i]->trials[k]);
+			strbuf_adds(out, "\r\n");
+		}
+		if (!runs[i]->n_trials) {
+			add_run(out, runs[i]);
+			strbuf_adds(out, ",,,,,,,,,,\r\n");
+		}
+	}
+	return 0;
+}
