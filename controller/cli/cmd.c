@@ -12,6 +12,7 @@
 const struct cmd *const cmd_table[] = {
 	&cmd_run,
 	&cmd_report,
+	&cmd_compare,
 	&cmd_show,
 	&cmd_judge,
 	&cmd_kernel_fetch,

@@ -11,6 +11,8 @@
 #define KEY_PATH_MAX 256
 #define FRAMES_MAX   16
 
+const cyaml_strval_t yaml_bool_words[2] = {{"false", 0}, {"true", 1}};
+
 struct yaml_doc {
 	char *path;
 	yaml_document_t *tree; /* owned */

@@ -51,7 +51,7 @@ static const cyaml_schema_field_t load_fields[] = {
 	UINT("block_kib", load_type, block_kib),
 	UINT("timeout_s", load_type, timeout_s),
 	UINT("cache_floor_pct", load_type, cache_floor_pct),
-	CYAML_FIELD_BOOL("drop_cache", CYAML_FLAG_OPTIONAL, load_type, drop_cache),
+	YAML_FIELD_BOOL_OPTIONAL("drop_cache", load_type, drop_cache),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t probe_fields[] = {TEXT("cpus", probe_type, cpus),

@@ -78,6 +78,7 @@ static void test_mistakes_are_named_with_file_line_and_column(void **state)
 		{"max_ms: 50", "max_ms: 600001", "outside 1..600000"},
 		{"max_ms: 50", "max_ms: fast", "max_ms"},
 		{"max_ms: 50", "max_mss: 50", "max_mss"},
+		{"block_kib:", "drop_cache: perhaps\n  block_kib:", "drop_cache"},
 		{"mount: ro ", "mount: rw ", "not one of: ro, none"},
 		{"kind: unplug", "kind: unplgu", "stimulus.kind"},
 		{"count: [normal]", "count: [norml]", "norml"},

@@ -15,6 +15,15 @@
 
 #define YAML_FILE_MAX (64u << 10) /* bytes; larger files are refused */
 
+/*
+ * An optional bool: true or false and nothing else. (libcyaml's own takes any word that is not one
+ * of its words for false as true.)
+ */
+extern const cyaml_strval_t yaml_bool_words[2];
+#define YAML_FIELD_BOOL_OPTIONAL(key, type, member)                                  \
+	CYAML_FIELD_ENUM(key, CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT, type, member, \
+			 yaml_bool_words, ARRAY_SIZE(yaml_bool_words))
+
 /* Where everything stands in a loaded file. */
 struct yaml_doc;
 
