@@ -306,7 +306,7 @@ static void decide(const struct judge_input *in, struct tally *t, struct judge_r
 
 void judge_run(const struct judge_input *in, struct judge_result *ret)
 {
-	struct judge_result res = {.worst_us = -1, .p50_us = -1};
+	struct judge_result res = {.worst_us = -1, .p50_us = -1, .p99_us = -1};
 	struct tally t = {0};
 	unsigned units, units_over;
 
@@ -315,6 +315,8 @@ void judge_run(const struct judge_input *in, struct judge_result *ret)
 	if (res.valid > 0) {
 		res.p50_us = stats_median_i64(t.worst_us, res.valid);
 		res.worst_us = t.worst_us[res.valid - 1];
+		/* nearest rank, 1 + (n - 1) * 99 / 100 rounded up */
+		res.p99_us = t.worst_us[(99 * (uint64_t)res.valid + 99) / 100 - 1];
 	}
 
 	units = res.is_clustered ? res.boots : res.valid;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* store.c - what is the same for every database: defaults, names in messages, finding a trial. */
+/* store.c - opening and closing: where the store lies and whether it is one. */
 #include "store/store.h"
 
 #include "base/fdio.h"
-#include "base/parse.h"
-#include "driver.h"
-
-#include <string.h>
+#include "schema.h"
+#include "store_priv.h"
 
 int store_open(const char *location, enum store_mode mode, struct store **ret, struct err *e)
 {
-	const struct store_ops *ops = &store_sqlite_ops;
 	auto_free char *path = NULL;
-	struct store *st;
+	auto_free char *public = NULL;
+	struct db *db;
 	int r;
 
 	if (location && *location == '\0')
@@ -25,13 +23,19 @@ int store_open(const char *location, enum store_mode mode, struct store **ret, s
 			return err_wrap(e, "store");
 	}
 	path = location ? xstrdup(location) : path_state("results.db");
+	public = db_public_location(path);
 
-	r = ops->open(path, mode, &st, e);
+	r = db_open(path, mode, &db, e);
 	if (r < 0)
-		return err_wrap(e, "store '%s'", path);
+		return err_wrap(e, "store '%s'", public);
 
-	st->location = take(path);
-	*ret = st;
+	r = schema_prepare(db, e);
+	if (r < 0) {
+		db_close(db);
+		return err_wrap(e, "store '%s'", public);
+	}
+	*ret = xcalloc(1, sizeof(**ret));
+	**ret = (struct store){.db = db, .location = take(public), .schema_version = schema_newest};
 	return 0;
 }
 
@@ -41,8 +45,9 @@ void store_close(struct store *st)
 
 	if (!st)
 		return;
+	db_close(st->db);
 	free(st->location);
-	st->ops->close(st);
+	free(st);
 	errno = saved;
 }
 
@@ -58,131 +63,5 @@ int store_schema_version(const struct store *st)
 
 void store_set_patience_ms(struct store *st, unsigned patience_ms)
 {
-	st->ops->set_patience(st, patience_ms);
-}
-
-int store_run_begin(struct store *st, const struct run *r, struct err *e)
-{
-	int res;
-
-	/* the dot separates a run from the number of a trial */
-	if (!r->id || !parse_is_name(r->id) || strchr(r->id, '.'))
-		return err_set(e, ERR_INTERNAL, EINVAL, "store '%s': '%s' cannot be a run's id",
-			       st->location, r->id ? r->id : "");
-
-	res = st->ops->run_begin(st, r, e);
-	if (res < 0)
-		return err_wrap(e, "store '%s': run '%s'", st->location, r->id);
-	return 0;
-}
-
-int store_boot_add(struct store *st, const struct run *r, const struct trial_boot *b, struct err *e)
-{
-	int res = st->ops->boot_add(st, r, b, e);
-
-	if (res < 0)
-		return err_wrap(e, "store '%s': run '%s': boot %u", st->location, r->id, b->number);
-	return 0;
-}
-
-int store_trial_add(struct store *st, const struct run *r, const struct trial *t, struct err *e)
-{
-	int res = st->ops->trial_add(st, r, t, e);
-
-	if (res < 0)
-		return err_wrap(e, "store '%s': trial '%s.%u'", st->location, r->id, t->number);
-	return 0;
-}
-
-int store_run_update(struct store *st, const struct run *r, struct err *e)
-{
-	int res = st->ops->run_update(st, r, e);
-
-	if (res < 0)
-		return err_wrap(e, "store '%s': run '%s'", st->location, r->id);
-	return 0;
-}
-
-int store_runs(struct store *st, const struct store_filter *f, bool with_trials, struct run ***ret,
-	       size_t *ret_n, struct err *e)
-{
-	static const struct store_filter everything;
-	int res = st->ops->runs(st, f ? f : &everything, with_trials, ret, ret_n, e);
-
-	if (res < 0)
-		return err_wrap(e, "store '%s'", st->location);
-	return 0;
-}
-
-/* The id of the one run that begins with prefix. Caller frees. */
-static int find_run_id(struct store *st, const char *prefix, char **ret, struct err *e)
-{
-	char *ids[2] = {NULL, NULL};
-	size_t n = 0;
-	int r;
-
-	r = st->ops->run_ids(st, prefix, ids, &n, e);
-	if (r < 0)
-		return err_wrap(e, "store '%s'", st->location);
-
-	if (n == 0)
-		return err_set(e, ERR_USAGE, ENOENT, "store '%s' has no run '%s'", st->location,
-			       prefix);
-	if (n == 2 && strcmp(ids[0], prefix) != 0)
-		r = err_set(e, ERR_USAGE, EEXIST,
-			    "store '%s' has more than one run '%s…', for example '%s' and '%s'",
-			    st->location, prefix, ids[0], ids[1]);
-	else
-		*ret = take(ids[0]);
-	free(ids[0]);
-	free(ids[1]);
-	return r;
-}
-
-int store_find_trial(struct store *st, const char *trial_id, struct run **ret_run,
-		     const struct trial **ret_trial, struct err *e)
-{
-	const char *dot = strrchr(trial_id, '.');
-	auto_free char *prefix = NULL;
-	auto_free char *id = NULL;
-	auto_free struct run **runs = NULL;
-	auto_run struct run *run = NULL;
-	struct store_filter f = {0};
-	uint32_t number;
-	size_t n;
-	int r;
-
-	if (!dot || dot == trial_id)
-		return err_set(e, ERR_USAGE, EINVAL, "'%s' is not a trial: <run id>.<number>",
-			       trial_id);
-
-	r = parse_u32("number of the trial", dot + 1, 1, UINT32_MAX, &number, e);
-	if (r < 0)
-		return err_wrap(e, "trial '%s'", trial_id);
-
-	prefix = xasprintf("%.*s", (int)(dot - trial_id), trial_id);
-
-	r = find_run_id(st, prefix, &id, e);
-	if (r < 0)
-		return err_wrap(e, "trial '%s'", trial_id);
-
-	f.run_id = id;
-
-	r = store_runs(st, &f, true, &runs, &n, e);
-	if (r < 0)
-		return r;
-	if (n == 0)
-		return err_set(e, ERR_USAGE, ENOENT, "trial '%s': run '%s' has just gone", trial_id,
-			       id);
-
-	run = runs[0];
-	for (size_t i = 0; i < run->n_trials; i++)
-		if (run->trials[i]->number == number) {
-			*ret_trial = run->trials[i];
-			*ret_run = take(run);
-			return 0;
-		}
-	return err_set(e, ERR_USAGE, ENOENT,
-		       "trial '%s': run '%s' has %zu trials and none with the number %u", trial_id,
-		       id, run->n_trials, number);
+	db_set_patience_ms(st->db, patience_ms);
 }

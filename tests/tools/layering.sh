@@ -15,7 +15,7 @@ declare -A uses=(
 	[cli]="base console judge kernels rig trial store report"
 )
 declare -A owner=(
-	[nettle/]="base" [sqlite3.h]="store" [jansson.h]="rig kernels trial report cli"
+	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial report cli"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
 )
 

@@ -7,10 +7,11 @@
 #include "store/store.h"
 
 /* Options that several commands have; used as rows of their tables. */
-#define OPT_ROW_STORE                                                                              \
-	{                                                                                          \
-		.name = "store", .type = OPT_PATH, .arg = "FILE",                                  \
-		.absent = "results.db in the state folder", .help = "SQLite file with the results" \
+#define OPT_ROW_STORE                                                                    \
+	{                                                                                \
+		.name = "store", .type = OPT_PATH, .arg = "STORE",                       \
+		.absent = "results.db in the state folder",                              \
+		.help = "SQLite file with the results, or postgres://USER@HOST/DATABASE" \
 	}
 #define OPT_ROW_NAMES                                                               \
 	{                                                                           \

@@ -60,6 +60,7 @@ struct judge_result {
 	bool is_clustered;          /* outcomes cluster by boot: boots were the unit */
 	int64_t worst_us;           /* over valid trials; -1 if none */
 	int64_t p50_us;             /* median of valid trials; -1 if none */
+	int64_t p99_us;             /* 99 of 100 valid trials are not above it; -1 if none */
 	double over_low, over_high; /* confidence bounds of P(over), on the unit used */
 };
 

@@ -2,9 +2,9 @@
 /*
  * store.h - results that last: runs, boots, trials, evidence, measurements, incidents.
  *
- * An ops table per database keeps the door open for a second one; SQLite in WAL mode is the
- * default. A trial lands in one transaction as soon as it has ended, so that a killed run loses at
- * most the trial that was going on.
+ * They lie in an SQLite file (the default) or, for several rigs, in a PostgreSQL database: the SQL
+ * is the same, db.h hides the rest. A trial lands in one transaction as soon as it has ended, so
+ * that a killed run loses at most the trial that was going on.
  */
 #pragma once
 
@@ -16,13 +16,17 @@ struct store;
 enum store_mode { STORE_READ, STORE_WRITE };
 
 /*
- * location: path of an SQLite file; NULL = path_state("results.db"). STORE_WRITE makes the file
- * (and for NULL its folder) and brings an older schema up to date (in one transaction); a newer one
- * is refused (ERR_STORE naming both versions); STORE_READ of a missing file is -ENOENT, and an
- * older schema is refused. Blocks for the patience below if another process is writing.
+ * location: path of an SQLite file, NULL = path_state("results.db"); or a PostgreSQL database as
+ * postgres://USER@HOST:PORT/DATABASE (all that libpq takes, PGPASSFILE and PGSERVICE too), in which
+ * everything lies in the schema "stallrig". STORE_WRITE makes what is missing (the file and for
+ * NULL its folder; the server's database must be there) and brings an older schema up to date (in
+ * one transaction); a newer one is refused (ERR_STORE naming both versions); STORE_READ of a
+ * missing file is -ENOENT, and an older schema is refused.
  *
- * Every error of this room is ERR_STORE and names the file if nothing else is said: -EBUSY (another
- * writer), -ENOSPC, -EROFS, -EBADMSG (damaged, or not a store), -EPROTO (schema version).
+ * Every call blocks for the patience below if another process is writing or the server has gone;
+ * after that -EBUSY or -ECONNRESET. Every error of this room is ERR_STORE and names the store if
+ * nothing else is said: -EBUSY (another writer), -ENOSPC, -EROFS, -EBADMSG (damaged, or not a
+ * store), -EPROTO (schema version), -ECONNREFUSED (no server there), -ECONNRESET (it has gone).
  */
 int store_open(const char *location, enum store_mode mode, struct store **ret,
 	       struct err *e) must_check;
@@ -30,9 +34,11 @@ int store_open(const char *location, enum store_mode mode, struct store **ret,
 void store_close(struct store *st);
 DEFINE_AUTO(store, struct store *, store_close)
 #define auto_store AUTO(store)
+/* As given, without a password. */
 const char *store_location(const struct store *st);
 int store_schema_version(const struct store *st);
-/* How long a call waits for another process's write before it fails with -EBUSY; 10 s at first. */
+/* How long a call waits for another process's write, or for the server to come back; 10 s at first.
+ */
 void store_set_patience_ms(struct store *st, unsigned patience_ms);
 
 /*

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * contract_store.c - what every store promises, whichever database is behind it. The argument says
+ * which: "sqlite", or "postgres" with its location in STALLRIG_TEST_POSTGRES.
+ */
+#include "store_util.h"
+
+#include <sqlite3.h>
+#ifdef STALLRIG_HAS_POSTGRES
+#include <libpq-fe.h>
+#endif
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static const char *postgres; /* location of the server's database, NULL: SQLite */
+
+/* ---- behind the store's back ---- */
+
+static void tamper_sqlite(struct fixture *f, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+#ifdef STALLRIG_HAS_POSTGRES
+static void tamper_postgres(const char *sql)
+{
+	PGconn *conn = PQconnectdb(postgres);
+	PGresult *res;
+
+	assert_int_equal(PQstatus(conn), CONNECTION_OK);
+	PQclear(PQexec(conn, "SET search_path = stallrig; SET client_min_messages = warning"));
+	res = PQexec(conn, sql);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK && PQresultStatus(res) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQerrorMessage(conn));
+	PQclear(res);
+	PQfinish(conn);
+}
+#else
+static void tamper_postgres(const char *sql)
+{
+	fail_msg("built without libpq: %s", sql);
+}
+#endif
+
+static void tamper(struct fixture *f, const char *sql)
+{
+	if (postgres)
+		tamper_postgres(sql);
+	else
+		tamper_sqlite(f, sql);
+}
+
+static void set_version(struct fixture *f, int version)
+{
+	auto_free char *sql = xasprintf(
+		"%s = %d", postgres ? "UPDATE schema_version SET version" : "PRAGMA user_version",
+		version);
+
+	tamper(f, sql);
+}
+
+/* No store is there any more. */
+static void wipe(struct fixture *f)
+{
+	if (postgres)
+		tamper_postgres("DROP SCHEMA IF EXISTS stallrig CASCADE");
+	else
+		(void)unlink(f->path);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	f->dir = unit_tmpdir();
+	if (postgres)
+		(void)snprintf(f->path, sizeof(f->path), "%s", postgres);
+	else
+		(void)snprintf(f->path, sizeof(f->path), "%s/results.db", f->dir);
+	wipe(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unit_rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+/* ---- */
+
+static void test_a_run_comes_back_field_by_field(void **state)
+{
+	struct fixture *f = *state;
+
+	print_message("seed %d\n", SEED);
+	for (uint64_t seed = SEED; seed < SEED + 6; seed++) {
+		auto_run struct run *r = make_run(seed, "20261130-111754-a3f2", 9, seed % 4 * 3);
+		auto_store struct store *st = NULL;
+		struct store *reader;
+
+		wipe(f);
+		st = open_store(f, STORE_WRITE);
+		run_judge(r);
+		write_run(f, st, r);
+
+		reader = open_store(f, STORE_READ);
+		{
+			auto_found struct found found = find_runs(f, reader, NULL, true);
+
+			assert_int_equal(found.n, 1);
+			assert_same_run(r, found.runs[0]);
+		}
+		store_close(reader);
+	}
+}
+
+static void test_lists_of_a_trial_come_back_whole_at_their_limit(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "big", 1, TRIAL_LIST_MAX);
+
+	assert_null(trial_add_delay(r->trials[0])); /* makes "rows_dropped" the last number */
+	assert_int_equal(r->trials[0]->n_numbers, TRIAL_LIST_MAX);
+	run_judge(r);
+	write_run(f, st, r);
+
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_same_run(r, found.runs[0]);
+}
+
+static void test_strings_that_are_not_there_come_back_empty(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = xcalloc(1, sizeof(*r));
+	struct trial_boot boot = {.number = 1, .boot_ms = -1};
+
+	r->id = xstrdup("bare");
+	assert_ok(f, store_run_begin(st, r, &f->e));
+	assert_ok(f, store_boot_add(st, r, &boot, &f->e));
+
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_int_equal(found.n, 1);
+	assert_string_equal(found.runs[0]->kernel_version, "");
+	assert_string_equal(found.runs[0]->boots[0].banner, "");
+	assert_null(found.runs[0]->rig_fault);
+	assert_null(found.runs[0]->untestable);
+}
+
+static void test_a_run_that_was_not_judged_is_not_a_pass(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 0, 0);
+
+	assert_int_equal(r->result.verdict, VERDICT_PASS);
+	assert_ok(f, store_run_begin(st, r, &f->e));
+
+	auto_found struct found found = find_runs(f, st, NULL, false);
+
+	assert_int_equal(found.runs[0]->result.verdict, VERDICT_INCONCLUSIVE);
+	assert_int_equal(found.runs[0]->ended_wall_ns, 0);
+}
+
+static void test_an_update_brings_verdict_fault_and_end(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 4, 1);
+	auto_run struct run *other = make_run(SEED + 1, "other", 1, 1);
+
+	run_judge(other);
+	write_run(f, st, other);
+	write_run(f, st, r);
+	r->rig_fault = xstrdup("rig.qemu-ended: killed by signal 9");
+	r->untestable = xstrdup("");
+	r->ended_wall_ns = INT64_MAX;
+	run_judge(r);
+	assert_ok(f, store_run_update(st, r, &f->e));
+
+	auto_found struct found found =
+		find_runs(f, st, &(struct store_filter){.run_id = "r"}, true);
+	auto_found struct found rest =
+		find_runs(f, st, &(struct store_filter){.run_id = "other"}, true);
+
+	assert_same_run(r, found.runs[0]);
+	assert_same_run(other, rest.runs[0]);
+}
+
+static void test_a_boot_or_trial_stored_again_replaces_the_first(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 3, 5);
+
+	run_judge(r);
+	write_run(f, st, r);
+	trial_free(r->trials[1]);
+	r->trials[1] = make_trial(SEED + 99, 2, 3);
+	r->boots[0].console_bytes = 7;
+	free(r->boots[0].banner);
+	r->boots[0].banner = xstrdup("Linux version 6.1");
+	assert_ok(f, store_boot_add(st, r, &r->boots[0], &f->e));
+	assert_ok(f, store_trial_add(st, r, r->trials[1], &f->e));
+
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	run_judge(found.runs[0]);
+	run_judge(r);
+	assert_same_run(r, found.runs[0]);
+}
+
+static void test_runs_are_filtered_and_come_newest_first(void **state)
+{
+	static const struct {
+		const char *id, *rig, *kernel, *label, *scenario;
+		int64_t started;
+	} rows[] = {
+		{"a", "x86", "debian-6.1", "debian 6.1 amd64", "unplug-read", 30},
+		{"b", "x86", "debian-6.12", "debian 6.12 amd64", "unplug-read", 10},
+		{"c", "arm64", "debian-6.12", "debian 6.12 thresh_us=0", "unplug-read", 20},
+		{"d", "x86", "own", "100% mine", "unplug-write", 20},
+	};
+	static const struct {
+		struct store_filter filter;
+		const char *ids;
+	} cases[] = {
+		{{0}, "adcb"},
+		{{.last = 1}, "a"},
+		{{.last = 9}, "adcb"},
+		{{.rig = "x86"}, "adb"},
+		{{.rig = "x8"}, ""},
+		{{.scenario = "unplug-write"}, "d"},
+		{{.kernel = "debian"}, "acb"},
+		{{.kernel = "debian-6.12"}, "cb"},
+		{{.kernel = "thresh_us=0"}, "c"},
+		{{.kernel = "%"}, "d"}, /* no wildcard */
+		{{.kernel = "6.1", .rig = "x86", .last = 1}, "a"},
+		{{.run_id = "b"}, "b"},
+		{{.run_id = "B"}, ""},
+		{{.run_id = "' OR 1=1 --"}, ""},
+	};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct run r = {
+			.id = xstrdup(rows[i].id),
+			.rig = xstrdup(rows[i].rig),
+			.kernel = xstrdup(rows[i].kernel),
+			.kernel_label = xstrdup(rows[i].label),
+			.scenario = xstrdup(rows[i].scenario),
+			.started_wall_ns = rows[i].started,
+		};
+		auto_run struct run *owned = xcalloc(1, sizeof(*owned));
+
+		*owned = r;
+		assert_ok(f, store_run_begin(st, owned, &f->e));
+	}
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_found struct found found = find_runs(f, st, &cases[i].filter, false);
+		char ids[8] = "";
+
+		for (size_t j = 0; j < found.n; j++)
+			(void)snprintf(ids + j, sizeof(ids) - j, "%s", found.runs[j]->id);
+		if (strcmp(ids, cases[i].ids) != 0)
+			fail_msg("case %zu: '%s', expected '%s'", i, ids, cases[i].ids);
+	}
+}
+
+static void test_without_trials_only_the_head_comes(void **state)
+{
+	struct fixture *f = *state;
+
+	make_store(f);
+	auto_store struct store *st = open_store(f, STORE_READ);
+	auto_found struct found found = find_runs(f, st, NULL, false);
+
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.runs[0]->n_trials, 0);
+	assert_int_equal(found.runs[0]->n_boots, 0);
+}
+
+static void test_a_trial_is_found_by_its_id_or_a_unique_prefix(void **state)
+{
+	static const char *const ids[] = {"20261130-111754-a3f2", "20261130-111754-a3f2b",
+					  "20261201-080000-0001", "x%_"};
+	static const struct {
+		const char *trial_id;
+		int code;
+		const char *run_id; /* found, or part of the message */
+	} cases[] = {
+		{"20261130-111754-a3f2.2", 0, "20261130-111754-a3f2"}, /* exact beats the longer */
+		{"20261130-111754-a3f2b.2", 0, "20261130-111754-a3f2b"},
+		{"202612.1", 0, "20261201-080000-0001"},
+		{"2026113.1", EEXIST, "'20261130-111754-a3f2' and '20261130-111754-a3f2b'"},
+		{"2.1", EEXIST, "'2…'"},
+		{"2027.1", ENOENT, "no run '2027'"},
+		{"%.1", ENOENT, "no run '%'"},
+		{"202612.3", ENOENT, "none with the number 3"},
+		{"202612.0", ERANGE, "0 is outside"},
+		{"202612.x", EINVAL, "'x'"},
+		{"202612.", EINVAL, "202612."},
+		{"202612", EINVAL, "<run id>.<number>"},
+		{".1", EINVAL, "<run id>.<number>"},
+		{"", EINVAL, "<run id>.<number>"},
+	};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	for (size_t i = 0; i < 3; i++) {
+		auto_run struct run *r = make_run(SEED + i, ids[i], 2, 1);
+
+		write_run(f, st, r);
+	}
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_run struct run *run = NULL;
+		const struct trial *trial = NULL;
+		int r = store_find_trial(st, cases[i].trial_id, &run, &trial, &f->e);
+
+		if (cases[i].code == 0) {
+			assert_int_equal(r, 0);
+			assert_string_equal(run->id, cases[i].run_id);
+			assert_int_equal(trial->number,
+					 cases[i].trial_id[strlen(cases[i].trial_id) - 1] - '0');
+			assert_int_equal(trial->n_delays, 1);
+		} else {
+			assert_true(r < 0);
+			assert_null(run);
+			assert_int_equal(f->e.kind, ERR_USAGE);
+			if (cases[i].code == ENOENT || cases[i].code == EEXIST)
+				assert_int_equal(r, -cases[i].code);
+			assert_contains(f->e.text, cases[i].run_id);
+		}
+	}
+}
+
+/* ---- what is refused ---- */
+
+static void test_rows_without_what_they_belong_to_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 1, 1);
+	auto_run struct run *absent = make_run(SEED, "absent", 1, 1);
+
+	assert_ok(f, store_run_begin(st, r, &f->e));
+
+	assert_int_equal(store_run_begin(st, r, &f->e), -EEXIST);
+	assert_contains(f->e.text, "run 'r': the run is in it already");
+	assert_int_equal(store_boot_add(st, absent, &absent->boots[0], &f->e), -ENOENT);
+	assert_contains(f->e.text, "run 'absent': boot 1: the run is not in it");
+	assert_int_equal(store_run_update(st, absent, &f->e), -ENOENT);
+	assert_int_equal(store_trial_add(st, absent, absent->trials[0], &f->e), -ENOENT);
+	assert_int_equal(store_trial_add(st, r, r->trials[0], &f->e), -ENOENT);
+	assert_contains(f->e.text, "trial 'r.1': its boot 2 is not in it");
+	assert_int_equal(f->e.kind, ERR_STORE);
+
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.runs[0]->n_trials, 0);
+}
+
+static void test_ids_that_cannot_name_a_run_are_refused(void **state)
+{
+	static const char *const ids[] = {"", "a.b", "a/b", "-a", "a b"};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		auto_run struct run *r = make_run(SEED, ids[i], 0, 0);
+
+		assert_int_equal(store_run_begin(st, r, &f->e), -EINVAL);
+		assert_contains(f->e.text, ids[i]);
+	}
+}
+
+static void test_a_trial_that_fails_half_way_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	auto_run struct run *r = make_run(SEED, "r", 3, 4);
+	struct trial *t = r->trials[2];
+
+	make_store(f);
+	tamper(f, "DROP TABLE moments"); /* the last rows of a trial to be written */
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	t->number = 4;
+	assert_int_equal(store_trial_add(st, r, t, &f->e), -EIO);
+	assert_contains(f->e.text, "moments");
+
+	store_close(take(st));
+	tamper(f, "CREATE TABLE moments (trial BIGINT, seq BIGINT, t_ns BIGINT, what TEXT,"
+		  " detail TEXT)");
+	st = open_store(f, STORE_READ);
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_int_equal(found.runs[0]->n_trials, 3);
+}
+
+static void test_a_trial_with_an_impossible_number_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 0, 0);
+	struct trial *t = make_trial(SEED, 1, 0);
+
+	write_run(f, st, r);
+	t->is_valid = t->is_crash = false;
+	t->missing = EVIDENCE_MAX;
+	assert_int_equal(store_trial_add(st, r, t, &f->e), -EINVAL);
+	assert_int_equal(f->e.kind, ERR_INTERNAL);
+	trial_free(t);
+
+	r->tolerated_over = NAN;
+	free(r->id);
+	r->id = xstrdup("nan");
+	assert_true(store_run_begin(st, r, &f->e) < 0);
+	assert_contains(f->e.text, "tolerated_over");
+}
+
+static void test_values_that_no_run_can_have_are_named_and_not_believed(void **state)
+{
+	static const struct {
+		const char *sql, *where;
+	} cases[] = {
+		{"UPDATE evidence SET name = 'luck' WHERE name = 'cut-seen'", "evidence"},
+		{"UPDATE evidence SET state = 'fine'", "evidence"},
+		{"UPDATE runs SET verdict = 'GREAT'", "runs"},
+		{"UPDATE runs SET planned_valid = 5000000000", "runs"},
+		{"UPDATE trials SET is_valid = 0, missing = 'luck'", "trials"},
+		{"UPDATE trials SET worst_cpu = -7", "trials"},
+		{"UPDATE delays SET cpu = 5000000000", "delays"},
+		{"UPDATE incidents SET count = 5000000000", "incidents"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct run **runs = NULL;
+		size_t n = 0;
+
+		wipe(f);
+		make_store(f);
+		tamper(f, cases[i].sql);
+
+		auto_store struct store *st = open_store(f, STORE_READ);
+
+		assert_int_equal(store_runs(st, NULL, true, &runs, &n, &f->e), -EBADMSG);
+		assert_null(runs);
+		assert_contains(f->e.text, f->path);
+		assert_contains(f->e.text, "run 'r'");
+		assert_contains(f->e.text, cases[i].where);
+	}
+}
+
+static void test_a_newer_schema_is_refused_with_both_versions(void **state)
+{
+	struct fixture *f = *state;
+
+	make_store(f);
+	set_version(f, 99);
+
+	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 2");
+	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 2");
+
+	set_version(f, 0);
+	expect_open_fails(f, f->path, STORE_WRITE, EBADMSG, "schema version");
+}
+
+#define WRITERS           3
+#define TRIALS_PER_WRITER 10
+
+/* Opens the store (which may not be there yet) and writes a run of its own. */
+static void child_writes_run(struct fixture *f, unsigned writer)
+{
+	struct store *st = NULL;
+	struct run *r;
+	char id[16];
+
+	(void)snprintf(id, sizeof(id), "run-%u", writer);
+	r = make_run(SEED + writer, id, TRIALS_PER_WRITER, 3);
+	child_expect(f, store_open(f->path, STORE_WRITE, &st, &f->e) == 0);
+	child_expect(f, store_run_begin(st, r, &f->e) == 0);
+	for (size_t i = 0; i < r->n_boots; i++)
+		child_expect(f, store_boot_add(st, r, &r->boots[i], &f->e) == 0);
+	for (size_t i = 0; i < r->n_trials; i++)
+		child_expect(f, store_trial_add(st, r, r->trials[i], &f->e) == 0);
+	run_judge(r);
+	child_expect(f, store_run_update(st, r, &f->e) == 0);
+	store_close(st);
+	_exit(0);
+}
+
+static void test_processes_that_start_and_write_at_once_all_get_through(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned round = 0; round < 5; round++) {
+		pid_t pids[WRITERS];
+
+		wipe(f);
+		for (unsigned i = 0; i < WRITERS; i++) {
+			pids[i] = fork();
+			if (pids[i] == 0)
+				child_writes_run(f, i);
+		}
+		for (unsigned i = 0; i < WRITERS; i++) {
+			int status;
+
+			assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+			assert_int_equal(status, 0);
+		}
+
+		auto_store struct store *st = open_store(f, STORE_READ);
+
+		for (unsigned i = 0; i < WRITERS; i++) {
+			char id[16];
+
+			(void)snprintf(id, sizeof(id), "run-%u", i);
+			auto_run struct run *r = make_run(SEED + i, id, TRIALS_PER_WRITER, 3);
+			struct store_filter filter = {.run_id = id};
+			auto_found struct found found = find_runs(f, st, &filter, true);
+
+			run_judge(r);
+			assert_int_equal(found.n, 1);
+			assert_same_run(r, found.runs[0]);
+		}
+	}
+}
+
+/* Writes trials without end and says on fd which one has just been stored. */
+static void child_writes_for_ever(struct fixture *f, int fd)
+{
+	struct run *r = make_run(SEED, "killed", 0, 0);
+	struct store *st = NULL;
+
+	child_expect(f, store_open(f->path, STORE_WRITE, &st, &f->e) == 0);
+	child_expect(f, store_run_begin(st, r, &f->e) == 0);
+	for (size_t i = 0; i < r->n_boots; i++)
+		child_expect(f, store_boot_add(st, r, &r->boots[i], &f->e) == 0);
+	for (unsigned n = 1;; n++) {
+		struct trial *t = make_trial(SEED, n, 40);
+
+		child_expect(f, store_trial_add(st, r, t, &f->e) == 0);
+		child_expect(f, fd_write_all(fd, &n, sizeof(n)) == 0);
+		trial_free(t);
+	}
+}
+
+static void kill_writer_after(struct fixture *f, unsigned stored)
+{
+	unsigned n = 0;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		child_writes_for_ever(f, fds[1]);
+	close(fds[1]);
+	while (n < stored)
+		assert_int_equal(read(fds[0], &n, sizeof(n)), sizeof(n));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	while (read(fds[0], &n, sizeof(n)) == sizeof(n))
+		;
+	close(fds[0]);
+
+	auto_store struct store *st = open_store(f, STORE_READ);
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_int_equal(found.n, 1);
+	/* all that were reported, and at most the one that was just about to be */
+	assert_in_range(found.runs[0]->n_trials, n, n + 1);
+	assert_int_equal(found.runs[0]->ended_wall_ns, 0);
+	for (size_t i = 0; i < found.runs[0]->n_trials; i++) {
+		struct trial *t = make_trial(SEED, (unsigned)i + 1, 40);
+
+		assert_same_trial(t, found.runs[0]->trials[i]);
+		trial_free(t);
+	}
+}
+
+static void test_a_killed_writer_leaves_its_finished_trials(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned stored = 1; stored <= 8; stored++) {
+		kill_writer_after(f, stored);
+
+		/* the next writer goes on as if nothing had been */
+		auto_store struct store *st = open_store(f, STORE_WRITE);
+		auto_run struct run *r = make_run(SEED, "next", 2, 2);
+
+		write_run(f, st, r);
+		store_close(take(st));
+		wipe(f);
+	}
+}
+
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(test_a_run_comes_back_field_by_field),
+		STORE_TEST(test_lists_of_a_trial_come_back_whole_at_their_limit),
+		STORE_TEST(test_strings_that_are_not_there_come_back_empty),
+		STORE_TEST(test_a_run_that_was_not_judged_is_not_a_pass),
+		STORE_TEST(test_an_update_brings_verdict_fault_and_end),
+		STORE_TEST(test_a_boot_or_trial_stored_again_replaces_the_first),
+		STORE_TEST(test_runs_are_filtered_and_come_newest_first),
+		STORE_TEST(test_without_trials_only_the_head_comes),
+		STORE_TEST(test_a_trial_is_found_by_its_id_or_a_unique_prefix),
+		STORE_TEST(test_rows_without_what_they_belong_to_are_refused),
+		STORE_TEST(test_ids_that_cannot_name_a_run_are_refused),
+		STORE_TEST(test_a_trial_that_fails_half_way_leaves_nothing),
+		STORE_TEST(test_a_trial_with_an_impossible_number_is_refused),
+		STORE_TEST(test_values_that_no_run_can_have_are_named_and_not_believed),
+		STORE_TEST(test_a_newer_schema_is_refused_with_both_versions),
+		STORE_TEST(test_processes_that_start_and_write_at_once_all_get_through),
+		STORE_TEST(test_a_killed_writer_leaves_its_finished_trials),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "postgres") == 0)
+		postgres = getenv("STALLRIG_TEST_POSTGRES");
+	if (argc != 2 || (!postgres && strcmp(argv[1], "sqlite") != 0)) {
+		(void)fprintf(stderr,
+			      "usage: contract_store sqlite\n"
+			      "       tests/tools/with_postgres.sh contract_store postgres\n");
+		return 2;
+	}
+	return cmocka_run_group_tests_name(argv[1], tests, NULL, NULL);
+}
