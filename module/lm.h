@@ -36,31 +36,55 @@ enum lm_console {
 #define LM_THRESHOLD_MIN_US 100u
 #define LM_THRESHOLD_MAX_US 60000000u
 
-/* What ran in a pool on a CPU while the probe's work waited. */
+/* A work item that ran on a CPU while the probe's work waited: what it held its pool and ran. */
 struct lm_held {
 	work_func_t func;
 	u64 ns;
+	u64 ran_ns;
 	pid_t pid;
 };
 
-/* A work item in execution. task, NULL for BH, is valid until the item's end, which removes it. */
+/* What the scheduler had accounted to a task by ns; on_cpu: and it ran just then. */
+struct lm_mark {
+	u64 ns;
+	u64 exec_ns;
+	u64 delay_ns;
+	unsigned long sleeps;
+	unsigned long displaced;
+	bool on_cpu;
+};
+
+/*
+ * A work item in execution. task, NULL for BH, is valid until the item's end, which removes it.
+ * due has the marks for samples that became due while it was in execution.
+ */
 struct lm_run {
 	const struct work_struct *work;
 	work_func_t func;
+	enum lm_kind pool;
 	struct task_struct *task;
-	u64 start_ns;
-	u64 cpu_ns;
-	unsigned long sleeps;
+	struct lm_mark start;
+	struct lm_mark due[LM_KINDS];
 };
 
-#define LM_RUNS 16
+#define LM_RUNS 48
+
+/*
+ * Of what has ended since a probe's sample became due: what ran longest, in any of the CPU's pools,
+ * and what held the probe's own pool longest.
+ */
+struct lm_window {
+	u64 since_ns;
+	struct lm_held ran;
+	struct lm_held held;
+};
 
 struct lm_holder {
 	raw_spinlock_t lock;
-	u64 since_ns;
-	struct lm_held best;
-	struct lm_run run[LM_RUNS];
 	bool enabled;
+	DECLARE_BITMAP(used, LM_RUNS);
+	struct lm_run run[LM_RUNS];
+	struct lm_window window[LM_KINDS];
 };
 
 struct lm_stats {
@@ -117,7 +141,7 @@ struct lm_cpu {
 	u64 print_total_ns;
 
 	struct lm_probe probe[LM_KINDS];
-	struct lm_holder holder[LM_KINDS];
+	struct lm_holder holder;
 };
 
 struct lm_event {
@@ -204,7 +228,7 @@ void lm_holders_close(void);
 bool lm_holders_available(void);
 void lm_holder_start(struct lm_cpu *c);
 void lm_holder_stop(struct lm_cpu *c);
-void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns);
+void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_ns);
 struct lm_held lm_holder_get(struct lm_cpu *c, enum lm_kind kind, u64 total_ns, u64 now_ns);
 void lm_probe_work(struct work_struct *work);
 

@@ -9,13 +9,17 @@
 
 #include "lm.h"
 
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/hardirq.h>
-#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/tracepoint.h>
 
 #if defined(CONFIG_TRACEPOINTS) && defined(LM_HAVE_EXECUTE_START) && \
 	(defined(LM_HAVE_EXECUTE_END) || defined(LM_HAVE_EXECUTE_END_FUNC))
+
+/* Nothing shorter can be a quarter of a delay over the threshold. */
+#define LM_HOLDER_LEAST_NS (LM_THRESHOLD_MIN_US * NSEC_PER_USEC / 4)
 
 static struct tracepoint *tp_start;
 static struct tracepoint *tp_end;
@@ -39,62 +43,79 @@ static enum lm_kind current_pool(void)
 	return task_nice(current) < 0 ? LM_HIGHPRI : LM_NORMAL;
 }
 
-static struct lm_holder *current_holder(void)
+static struct lm_holder *current_holder(enum lm_kind *ret_pool)
 {
 	struct lm_cpu *c = lm.cpu[raw_smp_processor_id()];
-	enum lm_kind kind;
 
-	if (!c)
-		return NULL;
-
-	kind = current_pool();
-	return kind == LM_KINDS ? NULL : &c->holder[kind];
+	*ret_pool = current_pool();
+	return c && *ret_pool != LM_KINDS ? &c->holder : NULL;
 }
 
-/* Time that the task ran or was ready to run; as old as the last tick while it runs. */
-static u64 task_busy_ns(const struct task_struct *task)
+static bool is_watched(enum lm_kind kind)
 {
-	u64 ns = READ_ONCE(task->se.sum_exec_runtime);
+	return kind != LM_UNBOUND && lm_kind_enabled(kind);
+}
 
+static struct lm_mark mark(const struct task_struct *task, u64 now_ns)
+{
+	struct lm_mark m = { .ns = now_ns, .on_cpu = !task || task == current };
+
+	if (!task)
+		return m;
+
+	m.exec_ns = READ_ONCE(task->se.sum_exec_runtime);
 #ifdef CONFIG_SCHED_INFO
-	ns += READ_ONCE(task->sched_info.run_delay);
+	m.delay_ns = READ_ONCE(task->sched_info.run_delay);
 #endif
-	return ns;
+	m.sleeps = READ_ONCE(task->nvcsw);
+	m.displaced = READ_ONCE(task->nivcsw);
+	return m;
 }
 
 /*
- * How long the item has kept its pool from starting another since since_ns. A worker that sleeps
- * gives the pool free: unless it never slept, only the time that it was busy counts, which is known
- * to one tick.
+ * What the item did since the later of its start and the time at which the probe's sample became
+ * due. It holds its pool, which starts no other item, while it runs and while it waits for the CPU,
+ * not while it sleeps. As long as it has neither slept nor been displaced the wall clock tells both
+ * times; else the scheduler's accounting does, which is up to a tick old for a task that runs.
  */
-static u64 held_ns(const struct lm_run *run, u64 since_ns, u64 now_ns)
+static struct lm_held did(const struct lm_run *run, enum lm_kind kind, u64 since_ns, u64 now_ns)
 {
-	u64 begin = max(run->start_ns, since_ns);
-	u64 wall = now_ns > begin ? now_ns - begin : 0;
+	const struct lm_mark *m = run->start.ns >= since_ns ? &run->start : &run->due[kind];
+	const struct lm_mark now = mark(run->task, now_ns);
+	u64 wall = now.ns > m->ns ? now.ns - m->ns : 0;
+	bool awake = m->on_cpu && now.sleeps == m->sleeps;
+	struct lm_held held = { .func = run->func, .pid = run->task ? run->task->pid : 0 };
 
-	if (!run->task || READ_ONCE(run->task->nvcsw) == run->sleeps)
-		return wall;
+	if (awake && now.displaced == m->displaced)
+		held.ran_ns = wall;
+	else
+		held.ran_ns = min(wall, now.exec_ns - m->exec_ns);
 
-	return min(wall, task_busy_ns(run->task) - run->cpu_ns + TICK_NSEC);
+	held.ns = awake ? wall : min(wall, held.ran_ns + now.delay_ns - m->delay_ns);
+	return held;
 }
 
-static void take_longer(struct lm_held *best, const struct lm_run *run, u64 since_ns, u64 now_ns)
+static void take(struct lm_window *w, enum lm_kind kind, const struct lm_run *run, u64 now_ns)
 {
-	u64 ns = held_ns(run, since_ns, now_ns);
+	struct lm_held held = did(run, kind, w->since_ns, now_ns);
 
-	if (ns <= best->ns)
+	if (held.ran_ns > w->ran.ran_ns)
+		w->ran = held;
+
+	if (run->pool != kind || held.ns < w->held.ns)
 		return;
 
-	best->ns = ns;
-	best->func = run->func;
-	best->pid = run->task ? run->task->pid : 0;
+	if (held.ns > w->held.ns || held.ran_ns > w->held.ran_ns)
+		w->held = held;
 }
 
 static void on_start(void *data, struct work_struct *work)
 {
-	struct lm_holder *h = current_holder();
-	struct lm_run *slot = NULL;
+	enum lm_kind pool;
+	struct lm_holder *h = current_holder(&pool);
+	struct lm_run *run;
 	unsigned long flags;
+	unsigned int slot;
 	unsigned int i;
 
 	if (!h || work->func == lm_probe_work)
@@ -105,21 +126,22 @@ static void on_start(void *data, struct work_struct *work)
 		goto unlock;
 
 	/* If all are taken, by sleepers mostly, the oldest makes room. */
-	for (i = 0; i < LM_RUNS; i++) {
-		if (!h->run[i].work) {
-			slot = &h->run[i];
-			break;
+	slot = find_first_zero_bit(h->used, LM_RUNS);
+	if (slot == LM_RUNS) {
+		slot = 0;
+		for (i = 1; i < LM_RUNS; i++) {
+			if (h->run[i].start.ns < h->run[slot].start.ns)
+				slot = i;
 		}
-		if (!slot || h->run[i].start_ns < slot->start_ns)
-			slot = &h->run[i];
 	}
 
-	slot->work = work;
-	slot->func = work->func;
-	slot->start_ns = ktime_get_ns();
-	slot->task = in_serving_softirq() ? NULL : current;
-	slot->cpu_ns = slot->task ? task_busy_ns(current) : 0;
-	slot->sleeps = slot->task ? current->nvcsw : 0;
+	__set_bit(slot, h->used);
+	run = &h->run[slot];
+	run->work = work;
+	run->func = work->func;
+	run->pool = pool;
+	run->task = pool == LM_BH ? NULL : current;
+	run->start = mark(run->task, ktime_get_ns());
 unlock:
 	raw_spin_unlock_irqrestore(&h->lock, flags);
 }
@@ -127,22 +149,32 @@ unlock:
 /* The item may be freed by now: its address is compared, never followed. */
 static void ended(const struct work_struct *work)
 {
-	struct lm_holder *h = current_holder();
+	enum lm_kind pool;
+	struct lm_holder *h = current_holder(&pool);
 	unsigned long flags;
+	unsigned int kind;
 	unsigned int i;
+	u64 now;
 
 	if (!h)
 		return;
 
 	raw_spin_lock_irqsave(&h->lock, flags);
-	for (i = 0; i < LM_RUNS; i++) {
+	for_each_set_bit(i, h->used, LM_RUNS) {
 		struct lm_run *run = &h->run[i];
 
 		if (run->work != work || (run->task && run->task != current))
 			continue;
 
-		take_longer(&h->best, run, h->since_ns, ktime_get_ns());
-		run->work = NULL;
+		__clear_bit(i, h->used);
+		now = ktime_get_ns();
+		if (now - run->start.ns < LM_HOLDER_LEAST_NS)
+			break;
+
+		lm_for_each_kind(kind) {
+			if (is_watched(kind))
+				take(&h->window[kind], kind, run, now);
+		}
 		break;
 	}
 	raw_spin_unlock_irqrestore(&h->lock, flags);
@@ -160,78 +192,72 @@ static void on_end(void *data, struct work_struct *work)
 }
 #endif
 
-void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns)
+/*
+ * A sample has become due. From then to the interrupt, interrupts were off: what the interrupt came
+ * upon had the CPU all that time.
+ * Called with interrupts off.
+ */
+void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_ns)
 {
-	struct lm_holder *h = &c->holder[kind];
+	struct lm_holder *h = &c->holder;
+	unsigned int i;
 
-	if (!available)
+	if (!available || !is_watched(kind))
 		return;
 
 	raw_spin_lock(&h->lock);
-	h->since_ns = due_ns;
-	h->best = (struct lm_held){};
-	raw_spin_unlock(&h->lock);
-}
+	h->window[kind] = (struct lm_window){ .since_ns = due_ns };
+	for_each_set_bit(i, h->used, LM_RUNS) {
+		struct lm_mark *m = &h->run[i].due[kind];
 
-static struct lm_held longest(struct lm_holder *h, u64 now_ns)
-{
-	struct lm_held best;
-	unsigned int i;
-
-	raw_spin_lock(&h->lock);
-	best = h->best;
-	for (i = 0; i < LM_RUNS; i++) {
-		if (h->run[i].work)
-			take_longer(&best, &h->run[i], h->since_ns, now_ns);
+		*m = mark(h->run[i].task, due_ns);
+		if (m->on_cpu)
+			m->exec_ns -= fire_ns - due_ns;
 	}
 	raw_spin_unlock(&h->lock);
-
-	return best;
 }
 
 /*
- * The item of the probe's own pool that held it for at least a quarter of total_ns; else one of the
- * CPU's other pools, whose worker kept the CPU itself. An unbound worker waits for no CPU in
- * particular.
+ * The item that kept the probe's work waiting: the one that ran longest on its CPU, in whatever pool,
+ * if that is at least a quarter of total_ns. What merely waited for the CPU itself comes only where
+ * no item ran that long: the one that held the probe's own pool longest, while something that is no
+ * work item had the CPU. An unbound worker waits for no CPU in particular.
  * Called with interrupts off.
  */
 struct lm_held lm_holder_get(struct lm_cpu *c, enum lm_kind kind, u64 total_ns, u64 now_ns)
 {
-	static const enum lm_kind bound[] = { LM_NORMAL, LM_HIGHPRI };
-	struct lm_held best = {};
+	struct lm_holder *h = &c->holder;
+	struct lm_held held = {};
+	struct lm_window w;
 	unsigned int i;
 
-	if (kind == LM_UNBOUND)
-		return best;
+	if (!available || !is_watched(kind))
+		return held;
 
-	if (kind != LM_KTHREAD)
-		best = longest(&c->holder[kind], now_ns);
+	raw_spin_lock(&h->lock);
+	w = h->window[kind];
+	for_each_set_bit(i, h->used, LM_RUNS)
+		take(&w, kind, &h->run[i], now_ns);
+	raw_spin_unlock(&h->lock);
 
-	for (i = 0; i < ARRAY_SIZE(bound) && best.ns < total_ns / 4; i++) {
-		if (bound[i] != kind)
-			best = longest(&c->holder[bound[i]], now_ns);
-	}
+	if (w.ran.ran_ns >= total_ns / 4)
+		held = w.ran;
+	else if (w.held.ns >= total_ns / 4)
+		held = w.held;
 
-	if (best.ns < total_ns / 4)
-		return (struct lm_held){};
-
-	best.ns = min(best.ns, total_ns);
-	return best;
+	held.ns = min(held.ns, total_ns);
+	return held;
 }
 
 static void set_enabled(struct lm_cpu *c, bool enabled)
 {
-	unsigned int kind;
+	struct lm_holder *h = &c->holder;
 
-	for (kind = 0; kind < LM_KINDS; kind++) {
-		struct lm_holder *h = &c->holder[kind];
-
-		raw_spin_lock_irq(&h->lock);
-		h->enabled = enabled;
-		memset(h->run, 0, sizeof(h->run));
-		h->best = (struct lm_held){};
-		raw_spin_unlock_irq(&h->lock);
-	}
+	raw_spin_lock_irq(&h->lock);
+	h->enabled = enabled;
+	bitmap_zero(h->used, LM_RUNS);
+	memset(h->window, 0, sizeof(h->window));
+	raw_spin_unlock_irq(&h->lock);
 }
 
 void lm_holder_start(struct lm_cpu *c)
@@ -296,7 +322,7 @@ void lm_holders_close(void)
 
 #else
 
-void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns)
+void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_ns)
 {
 }
 

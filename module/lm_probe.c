@@ -222,7 +222,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 		}
 
 		start_sample(p, due, fire, local_off);
-		lm_holder_begin(c, kind, due);
+		lm_holder_begin(c, kind, due, fire);
 		kicks |= BIT(kind);
 	}
 	raw_spin_unlock(&c->lock);
@@ -491,6 +491,7 @@ static int alloc_cpu(unsigned int cpu)
 	lm.cpu[cpu] = c;
 	c->cpu = cpu;
 	raw_spin_lock_init(&c->lock);
+	raw_spin_lock_init(&c->holder.lock);
 #ifdef LM_HAVE_HRTIMER_SETUP
 	hrtimer_setup(&c->timer, tick, CLOCK_MONOTONIC, LM_TIMER_MODE);
 #else
@@ -504,7 +505,6 @@ static int alloc_cpu(unsigned int cpu)
 		p->c = c;
 		p->kind = kind;
 		INIT_WORK(&p->work, lm_probe_work);
-		raw_spin_lock_init(&c->holder[kind].lock);
 		if (!lm_kind_enabled(kind))
 			continue;
 

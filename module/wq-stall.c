@@ -158,17 +158,18 @@ static void hold(const struct request *rq)
 		spin_until(end_ns);
 		local_irq_restore(flags);
 		break;
-	case STALL_SLEEP:
-		usleep_range(rq->us, rq->us);
-		break;
 	default:
 		break;
 	}
 }
 
-static void stall_work(struct work_struct *work)
+static void sleep_for(const struct request *rq)
 {
-	struct stall *s = container_of(work, struct stall, work);
+	usleep_range(rq->us, rq->us);
+}
+
+static void run_once(struct stall *s, void (*stay)(const struct request *rq))
+{
 	const struct request *rq = &s->rq;
 	unsigned int cpu = raw_smp_processor_id();
 	bool strayed = rq->pool != STALL_UNBOUND && cpu != rq->cpu;
@@ -181,7 +182,7 @@ static void stall_work(struct work_struct *work)
 	start_ns = local_clock();
 	start_mono_ns = ktime_get_ns();
 	if (!strayed)
-		hold(rq);
+		stay(rq);
 	end_mono_ns = ktime_get_ns();
 	end_ns = local_clock();
 
@@ -204,6 +205,17 @@ static void stall_work(struct work_struct *work)
 	if (s->left && !READ_ONCE(stopping))
 		hrtimer_start(&s->gap, ns_to_ktime((u64)rq->gap_us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL);
+}
+
+/* Two functions: what holds a pool and what only sleeps in it can be told apart by name. */
+static void stall_work(struct work_struct *work)
+{
+	run_once(container_of(work, struct stall, work), hold);
+}
+
+static void sleep_work(struct work_struct *work)
+{
+	run_once(container_of(work, struct stall, work), sleep_for);
 }
 
 static enum hrtimer_restart gap_over(struct hrtimer *timer)
@@ -255,7 +267,7 @@ static int queue_stall(const struct request *rq)
 
 	s->rq = *rq;
 	s->left = rq->count;
-	INIT_WORK(&s->work, stall_work);
+	INIT_WORK(&s->work, rq->mode == STALL_SLEEP ? sleep_work : stall_work);
 #ifdef LM_HAVE_HRTIMER_SETUP
 	hrtimer_setup(&s->gap, gap_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #else
