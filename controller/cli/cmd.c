@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* clang-format off: one a line, so that a new command is a line of its own */
 const struct cmd *const cmd_table[] = {
 	&cmd_run,
 	&cmd_report,
@@ -17,6 +18,8 @@ const struct cmd *const cmd_table[] = {
 	&cmd_judge,
 	&cmd_kernel_fetch,
 	&cmd_kernel_add,
+	&cmd_kernel_build,
+	&cmd_kernel_mutations,
 	&cmd_kernel_list,
 	&cmd_kernel_show,
 	&cmd_kernel_remove,
@@ -30,6 +33,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_version,
 	NULL,
 };
+/* clang-format on */
 
 #define COMMANDS_MAX 64
 
@@ -155,7 +159,7 @@ int cli_write(struct cli *cli, const char *path, const struct strbuf *text, stru
 	return 0;
 }
 
-static void say_error(struct cli *cli, const struct err *e)
+void cli_say_error(struct cli *cli, const struct err *e)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	const char *p = e->text;
@@ -244,7 +248,7 @@ int cli_run(struct cli *cli, int argc, char *const *argv)
 	log_set_sink(NULL, NULL);
 	if (r < 0) {
 		(void)fflush(cli->out);
-		say_error(cli, &e);
+		cli_say_error(cli, &e);
 		r = cli_exit_of_error(&e);
 	}
 	return finish(cli, r);

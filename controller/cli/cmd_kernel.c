@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_kernel.c - the kernel store: fetch, add, list, show, remove. */
+/* cmd_kernel.c - the kernel store: fetch, add, build, list, show, remove. */
 #include "cli/common.h"
+#include "judge/judge.h"
 #include "report/text.h"
 
 #include <jansson.h>
@@ -14,6 +15,36 @@ static void say_name(struct cli *cli, const struct kernel_build *k)
 {
 	progress_clear(cli);
 	fprintf(cli->out, "%s\n", k->name);
+}
+
+/* ---- JSON ---- */
+
+static void set(json_t *obj, const char *key, json_t *value)
+{
+	if (json_object_set_new(obj, key, value) < 0)
+		abort(); /* out of memory, as xcalloc() */
+}
+
+static void set_text(json_t *obj, const char *key, const char *s)
+{
+	auto_strbuf struct strbuf clean = STRBUF_INIT;
+
+	if (!s || !*s)
+		return;
+	text_add_utf8(&clean, s, strlen(s));
+	set(obj, key, json_stringn_nocheck(strbuf_str(&clean), clean.len));
+}
+
+static int write_json(struct cli *cli, json_t *value, struct err *e)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_free char *dumped = json_dumps(value, JSON_COMPACT);
+
+	json_decref(value);
+	if (!dumped)
+		return err_set(e, ERR_INTERNAL, ENOMEM, "out of memory");
+	strbuf_addf(&text, "%s\n", dumped);
+	return cli_write(cli, "-", &text, e);
 }
 
 /* ---- fetch ---- */
@@ -119,23 +150,171 @@ const struct cmd cmd_kernel_add = {
 	.run = run_add,
 };
 
+/* ---- build ---- */
+
+static const struct opt build_options[] = {
+	{.name = "source",
+	 .letter = 's',
+	 .type = OPT_PATH,
+	 .arg = "SOURCE",
+	 .is_required = true,
+	 .help = "folder with kernel source, or debian:PACKAGE as in debian:linux-source-6.1"},
+	{.name = "name",
+	 .letter = 'n',
+	 .type = OPT_TEXT,
+	 .arg = "NAME",
+	 .is_required = true,
+	 .help = "name of the build in the store; its release ends with it"},
+	{.name = "config",
+	 .letter = 'c',
+	 .type = OPT_PATH,
+	 .arg = "FRAGMENT",
+	 .is_list = true,
+	 .absent = "virtual",
+	 .help = "a complete .config, a file of options, or the name of one in fixtures/kernels; "
+		 "later ones go on top of earlier ones"},
+	{.name = "mutation",
+	 .letter = 'm',
+	 .type = OPT_TEXT,
+	 .arg = "MUTATION",
+	 .is_list = true,
+	 .help = "edit the source in this described way, see 'kernel mutations'"},
+	{.name = "arch",
+	 .letter = 'a',
+	 .type = OPT_CHOICE,
+	 .arg = "ARCH",
+	 .choices = archs,
+	 .absent = "the machine's",
+	 .help = "architecture to build for"},
+	{.name = "jobs",
+	 .letter = 'j',
+	 .type = OPT_COUNT,
+	 .arg = "N",
+	 .min = 1,
+	 .max = 1024,
+	 .absent = "one a CPU",
+	 .help = "how many compilers run at once"},
+	{.name = "drop-options",
+	 .type = OPT_FLAG,
+	 .help = "go on if the kernel does not take an option of a fragment"},
+	OPT_ROW_END,
+};
+
+static int run_build(struct cli *cli, const struct args *a, struct err *e)
+{
+	static const char *const default_configs[] = {"virtual"};
+	const struct opt_value *configs = args_list(a, "config");
+	const struct opt_value *mutations = args_list(a, "mutation");
+	auto_kernel_build struct kernel_build *k = NULL;
+	struct kernels_ctx ctx;
+	const struct kernel_compile_cfg cfg = {
+		.source = args_text(a, "source"),
+		.configs = configs->n ? configs->texts : default_configs,
+		.n_configs = configs->n ? configs->n : ARRAY_SIZE(default_configs),
+		.may_drop_options = args_has(a, "drop-options"),
+		.mutations = mutations->texts,
+		.n_mutations = mutations->n,
+		.name = args_text(a, "name"),
+		.arch = args_text(a, "arch"),
+		.jobs = args_count(a, "jobs", 0),
+	};
+	int r;
+
+	waiter_catch_stop_signals();
+	cli_kernels_ctx(cli, &ctx);
+	r = kernel_compile(&ctx, &cfg, &k, e);
+	progress_clear(cli);
+	if (r < 0 && e->kind == ERR_KERNEL) {
+		/* a kernel that does not build is a finding, not a mistake: as `run` would say */
+		cli_say_error(cli, e);
+		return verdict_exit_code(VERDICT_UNTESTABLE);
+	}
+	if (r < 0)
+		return r;
+	say_name(cli, k);
+	return 0;
+}
+
+const struct cmd cmd_kernel_build = {
+	.name = "kernel build",
+	.summary = "Build a kernel from source and put it into the kernel store",
+	.details =
+		"The source is built in a copy of its own in the cache, which stays there, so that "
+		"the next build compiles only what changed; ccache is used if it is installed. "
+		"Fragments go on top of allnoconfig, or of the first --config if that is a complete "
+		".config. Prints the name of the build. The exit status is 125 if the kernel does "
+		"not build (UNTESTABLE, kernel.no-build): the first errors are shown and the whole "
+		"log is kept.",
+	.options = build_options,
+	.run = run_build,
+};
+
+static const struct opt mutations_options[] = {
+	{.name = "json", .type = OPT_FLAG, .help = "as JSON"},
+	OPT_ROW_NAMES,
+	OPT_ROW_END,
+};
+
+static json_t *mutation_value(const struct kernel_mutation *m)
+{
+	json_t *obj = json_object();
+
+	set_text(obj, "name", m->name);
+	set_text(obj, "title", m->title);
+	set_text(obj, "scenario", m->scenario);
+	set_text(obj, "expected", m->expected);
+	set_text(obj, "stands_for", m->stands_for);
+	return obj;
+}
+
+static int run_mutations(struct cli *cli, const struct args *a, struct err *e)
+{
+	struct kernel_mutation_list l = {0};
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	int r;
+
+	r = kernel_mutations(&l, e);
+	if (r < 0)
+		return r;
+	if (args_has(a, "json")) {
+		json_t *root = json_object();
+		json_t *array = json_array();
+
+		for (size_t i = 0; i < l.n; i++)
+			if (json_array_append_new(array, mutation_value(&l.v[i])) < 0)
+				abort();
+		set(root, "mutations", array);
+		r = write_json(cli, root, e);
+	} else {
+		for (size_t i = 0; i < l.n; i++) {
+			const struct kernel_mutation *m = &l.v[i];
+
+			if (args_has(a, "names")) {
+				strbuf_addf(&text, "%s\n", m->name);
+				continue;
+			}
+			strbuf_addf(&text, "%s%s\n", i ? "\n" : "", m->name);
+			fact_add(&text, "  changes", "%s", m->title);
+			fact_add(&text, "  scenario", "%s", m->scenario);
+			fact_add(&text, "  expected", "%s", m->expected);
+			fact_add(&text, "  stands for", "%s", m->stands_for);
+		}
+		r = cli_write(cli, "-", &text, e);
+	}
+	kernel_mutation_list_release(&l);
+	return r;
+}
+
+const struct cmd cmd_kernel_mutations = {
+	.name = "kernel mutations",
+	.summary = "List the source edits that 'kernel build --mutation' knows",
+	.details = "A mutation re-creates one failure mechanism, or takes one away, so that it can "
+		   "be shown that a scenario finds it.",
+	.options = mutations_options,
+	.run = run_mutations,
+};
+
 /* ---- list and show ---- */
-
-static void set(json_t *obj, const char *key, json_t *value)
-{
-	if (json_object_set_new(obj, key, value) < 0)
-		abort(); /* out of memory, as xcalloc() */
-}
-
-static void set_text(json_t *obj, const char *key, const char *s)
-{
-	auto_strbuf struct strbuf clean = STRBUF_INIT;
-
-	if (!s || !*s)
-		return;
-	text_add_utf8(&clean, s, strlen(s));
-	set(obj, key, json_stringn_nocheck(strbuf_str(&clean), clean.len));
-}
 
 static json_t *build_value(const struct kernel_build *k)
 {
@@ -149,6 +328,8 @@ static json_t *build_value(const struct kernel_build *k)
 	set_text(obj, "origin", k->origin);
 	set_text(obj, "package_version", k->package_version);
 	set_text(obj, "commit", k->commit);
+	set_text(obj, "source", k->source);
+	set_text(obj, "mutations", k->mutations);
 	if (k->hz > 0)
 		set(obj, "hz", json_integer(k->hz));
 	set_text(obj, "preempt", k->preempt);
@@ -159,18 +340,6 @@ static json_t *build_value(const struct kernel_build *k)
 	set_text(obj, "added", added);
 	set_text(obj, "dir", k->dir);
 	return obj;
-}
-
-static int write_json(struct cli *cli, json_t *value, struct err *e)
-{
-	auto_strbuf struct strbuf text = STRBUF_INIT;
-	auto_free char *dumped = json_dumps(value, JSON_COMPACT);
-
-	json_decref(value);
-	if (!dumped)
-		return err_set(e, ERR_INTERNAL, ENOMEM, "out of memory");
-	strbuf_addf(&text, "%s\n", dumped);
-	return cli_write(cli, "-", &text, e);
 }
 
 static void add_list_row(struct strbuf *out, const char *const *cells)
@@ -287,6 +456,8 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	fact_add(&text, "origin", "%s", k->origin);
 	fact_add(&text, "package version", "%s", k->package_version);
 	fact_add(&text, "commit", "%s", k->commit);
+	fact_add(&text, "source", "%s", k->source);
+	fact_add(&text, "mutations", "%s", k->mutations);
 	if (k->hz > 0)
 		fact_add(&text, "HZ", "%d", k->hz);
 	fact_add(&text, "preemption", "%s", k->preempt);

@@ -348,6 +348,8 @@ static int assemble(const struct kernels_ctx *ctx, const struct assemble_cfg *cf
 	k->origin = xstrdup(cfg->origin);
 	k->package_version = xstrdup(cfg->package_version ? cfg->package_version : "");
 	k->commit = xstrdup("");
+	k->source = xstrdup("");
+	k->mutations = xstrdup("");
 	k->added_wall_ns = wall_now();
 	return kernel_build_save(k, dir, e);
 }

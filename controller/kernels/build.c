@@ -25,6 +25,8 @@ void kernel_build_free(struct kernel_build *k)
 	free(k->origin);
 	free(k->package_version);
 	free(k->commit);
+	free(k->source);
+	free(k->mutations);
 	free(k->preempt);
 	free(k);
 	errno = saved;
@@ -50,6 +52,12 @@ static const struct text_key text_keys[] = {
 	{"package_version", offsetof(struct kernel_build, package_version)},
 	{"commit", offsetof(struct kernel_build, commit)},
 	{"preempt", offsetof(struct kernel_build, preempt)},
+};
+
+/* Absent in files that were written before there were builds from source: "". */
+static const struct text_key optional_keys[] = {
+	{"source", offsetof(struct kernel_build, source)},
+	{"mutations", offsetof(struct kernel_build, mutations)},
 };
 
 static char **text_of(struct kernel_build *k, const struct text_key *key)
@@ -115,6 +123,17 @@ static int load_keys(const json_t *root, const char *path, struct kernel_build *
 		if (r < 0)
 			return r;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(optional_keys); i++) {
+		const char *key = optional_keys[i].key;
+
+		if (!json_object_get(root, key)) {
+			*text_of(k, &optional_keys[i]) = xstrdup("");
+			continue;
+		}
+		r = load_text(root, path, key, text_of(k, &optional_keys[i]), e);
+		if (r < 0)
+			return r;
+	}
 	r = load_digest(root, path, "config_sha256", k->config_sha256, e);
 	if (r < 0)
 		return r;
@@ -176,6 +195,13 @@ int kernel_build_save(const struct kernel_build *k, const char *dir, struct err 
 			*(char *const *)(const void *)((const char *)k + text_keys[i].offset);
 
 		bad |= json_object_set_new(root, text_keys[i].key, json_string(v ? v : ""));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(optional_keys); i++) {
+		const char *v =
+			*(char *const *)(const void *)((const char *)k + optional_keys[i].offset);
+
+		if (v && *v)
+			bad |= json_object_set_new(root, optional_keys[i].key, json_string(v));
 	}
 	bad |= json_object_set_new(root, "config_sha256", json_string(k->config_sha256));
 	bad |= json_object_set_new(root, "image_sha256", json_string(k->image_sha256));

@@ -75,11 +75,12 @@ static void test_a_wrong_command_line_is_129_with_one_clear_line(void **state)
 		{{"rnu"}, "stallrig: unknown command 'rnu', did you mean 'run'?\n"},
 		{{"frobnicate"}, "stallrig: unknown command 'frobnicate', see 'stallrig help'\n"},
 		{{"\033[2J"}, "stallrig: unknown command '\\x1b[2J', see 'stallrig help'\n"},
-		{{"kernel"}, "stallrig: 'kernel' needs one of: fetch, add, list, show, remove\n"},
+		{{"kernel"},
+		 "stallrig: 'kernel' needs one of: fetch, add, build, mutations, list, show, remove\n"},
 		{{"kernel", "fech", "x"},
 		 "stallrig: 'kernel' has no command 'fech', did you mean 'kernel fetch'?\n"},
 		{{"kernel", "zzz"},
-		 "stallrig: 'kernel' has no command 'zzz', there are: fetch, add, "
+		 "stallrig: 'kernel' has no command 'zzz', there are: fetch, add, build, mutations, "
 		 "list, show, remove\n"},
 		{{"kernel", "fetch"},
 		 "stallrig: 'kernel fetch' needs a SPEC, see 'stallrig help kernel fetch'\n"},

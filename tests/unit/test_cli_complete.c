@@ -58,7 +58,7 @@ static void test_bash_completes_commands_options_and_values(void **state)
 		const char *expected;
 	} cases[] = {
 		{"stallrig re", "report\n"},
-		{"stallrig kernel ''", "fetch add list show remove\n"},
+		{"stallrig kernel ''", "fetch add build mutations list show remove\n"},
 		{"stallrig kernel f", "fetch\n"},
 		{"stallrig run --ke", "--kernel --keep-going\n"},
 		{"stallrig run --kernel ''", "name-of-kernel-1 name-of-kernel-2\n"},

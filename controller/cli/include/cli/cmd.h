@@ -31,10 +31,10 @@ struct cmd {
 /* All commands in the order of the documentation; ends with NULL. */
 extern const struct cmd *const cmd_table[];
 
-extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_list, cmd_kernel_show,
-	cmd_kernel_remove, cmd_run, cmd_report, cmd_compare, cmd_show, cmd_rig_list, cmd_rig_show,
-	cmd_scenario_list, cmd_scenario_check, cmd_scenario_explain, cmd_judge, cmd_completion,
-	cmd_help, cmd_version;
+extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_kernel_mutations,
+	cmd_kernel_list, cmd_kernel_show, cmd_kernel_remove, cmd_run, cmd_report, cmd_compare,
+	cmd_show, cmd_rig_list, cmd_rig_show, cmd_scenario_list, cmd_scenario_check,
+	cmd_scenario_explain, cmd_judge, cmd_completion, cmd_help, cmd_version;
 
 #define CLI_EXIT_USAGE  129 /* bad input or set-up */
 #define CLI_EXIT_BROKEN 130 /* the bench, the store, this program, or a signal */
@@ -45,6 +45,9 @@ extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_list, cmd_k
  */
 int cmd_find(int argc, char *const *argv, const struct cmd **ret, int *ret_words,
 	     struct err *e) must_check;
+
+/* Prints the error on cli->log, as cli_run() does for one that a command returns. */
+void cli_say_error(struct cli *cli, const struct err *e);
 
 /* The exit status that an error means: CLI_EXIT_USAGE or CLI_EXIT_BROKEN. */
 int cli_exit_of_error(const struct err *e);

@@ -18,6 +18,8 @@
 
 #include "base/waiter.h"
 
+#include <stdbool.h>
+
 struct kernel_build {
 	char *name;            /* folder name in the store, e.g. "debian-6.1.0-57-amd64" */
 	char *dir;             /* absolute path of the folder */
@@ -27,6 +29,8 @@ struct kernel_build {
 	char *origin;          /* "debian:6.1", "add", "build" */
 	char *package_version; /* "6.1.192-3", "" if not from a package */
 	char *commit;          /* "" unknown */
+	char *source;          /* "linux-source-6.1_6.1.192-3" or a folder; "" if not built here */
+	char *mutations;       /* names of the source edits it has, "a b"; "" none */
 	char config_sha256[65];
 	char image_sha256[65];
 	int hz;        /* CONFIG_HZ */
@@ -88,6 +92,70 @@ struct kernel_add_cfg {
  */
 int kernel_add(const struct kernels_ctx *ctx, const struct kernel_add_cfg *cfg,
 	       struct kernel_build **ret, struct err *e) must_check;
+
+/*
+ * What kernel_compile() builds. All strings are borrowed.
+ */
+struct kernel_compile_cfg {
+	/*
+	 * "debian:PACKAGE" (e.g. debian:linux-source-6.1) or a folder. Both are built in a copy of
+	 * their own in path_cache("sources"), one for each source, which stays for the next build.
+	 */
+	const char *source;
+	bool is_in_place; /* source is a folder that belongs to the caller: build in it, no copy */
+	/*
+	 * Paths, or names of fixtures/kernels/NAME.config, to which NAME-ARCH.config adds itself.
+	 * If the first is a complete .config ("Automatically generated file") the rest goes on top
+	 * of it, else all go on top of allnoconfig.
+	 */
+	const char *const *configs;
+	size_t n_configs;
+	/* Without this an option of a fragment that the kernel does not take is an error. */
+	bool may_drop_options;
+	const char *const *mutations; /* see kernel_mutations() */
+	size_t n_mutations;
+	const char *name;    /* in the store; at most KERNEL_COMPILE_NAME_MAX bytes */
+	const char *arch;    /* NULL = the host's */
+	const char *commit;  /* NULL = asked of git if the source is a repository */
+	unsigned jobs;       /* 0 = one a CPU */
+	const char *log;     /* the compiler's output goes there; NULL = build.log of the build */
+	bool has_no_headers; /* keep no copy: the probe is built now and never again */
+};
+
+#define KERNEL_COMPILE_NAME_MAX 40 /* the release that ends with it has 64 bytes in all */
+
+/*
+ * Builds a kernel from source and puts it into the store: image, modules, headers, probe modules.
+ * The release ends with "-NAME" and the stamps of time, user and host are fixed, so equal sources
+ * give equal images. ccache is used if it is installed. Blocks for minutes.
+ *
+ * ERR_KERNEL: it does not build; the text holds the compiler's first errors and where the log is.
+ * ERR_USAGE: a name, fragment or mutation is wrong. -ENOSPC: the disk is full.
+ */
+int kernel_compile(const struct kernels_ctx *ctx, const struct kernel_compile_cfg *cfg,
+		   struct kernel_build **ret, struct err *e) must_check;
+
+/*
+ * A mutation: a small source edit that re-creates a failure mechanism, or removes one.
+ * fixtures/kernels/mutations/NAME.patch; "Key: text" lines stand before the patch.
+ */
+struct kernel_mutation {
+	char *name;
+	char *path;
+	char *title;      /* what it changes */
+	char *scenario;   /* that must tell it apart; "" none */
+	char *expected;   /* that scenario's verdict and reason: "FAIL over-limit" */
+	char *stands_for; /* the history that it re-creates */
+};
+
+struct kernel_mutation_list {
+	struct kernel_mutation *v; /* owned, by name */
+	size_t n;
+};
+void kernel_mutation_list_release(struct kernel_mutation_list *l);
+
+/* ERR_CONFIG names a file whose head is not complete. */
+int kernel_mutations(struct kernel_mutation_list *ret, struct err *e) must_check;
 
 /*
  * Finds a build: its name, "debian:6.1" (newest of that series in the store), or a path to a build
