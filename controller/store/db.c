@@ -157,6 +157,11 @@ int db_lock_schema(struct db *db, struct err *e)
 	return db->ops->lock_schema(db, e);
 }
 
+int db_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
+{
+	return db->ops->now(db, ret_wall_ns, e);
+}
+
 bool db_has_row_locks(const struct db *db)
 {
 	return db->ops->has_row_locks;

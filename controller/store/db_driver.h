@@ -63,6 +63,7 @@ struct db_ops {
 	int (*version)(struct db *db, int *ret, struct err *e);
 	int (*set_version)(struct db *db, int version, struct err *e);
 	int (*prepare_write)(struct db *db, struct err *e);
+	int (*now)(struct db *db, int64_t *ret_wall_ns, struct err *e);
 	int (*lock_schema)(struct db *db, struct err *e);
 
 	int (*script)(struct db *db, const char *sql, struct err *e);

@@ -398,6 +398,14 @@ static int postgres_prepare_write(struct db *db, struct err *e)
 	return 0;
 }
 
+static int postgres_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
+{
+	return read_number(postgres_of(db),
+			   "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS"
+			   " BIGINT)",
+			   ret_wall_ns, e);
+}
+
 static int postgres_lock_schema(struct db *db, struct err *e)
 {
 	return postgres_script(db,
@@ -692,6 +700,7 @@ const struct db_ops db_postgres_ops = {
 	.version = postgres_version,
 	.set_version = postgres_set_version,
 	.prepare_write = postgres_prepare_write,
+	.now = postgres_now,
 	.lock_schema = postgres_lock_schema,
 	.script = postgres_script,
 	.begin = postgres_begin,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_sqlite.c - one SQLite file in WAL mode: readers never wait for the writer. */
 #include "base/log.h"
+#include "base/waiter.h"
 #include "db_driver.h"
 
 #include <sqlite3.h>
@@ -247,6 +248,14 @@ static int sqlite_prepare_write(struct db *db, struct err *e)
 	return switch_to_wal(db, e);
 }
 
+static int sqlite_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
+{
+	(void)db;
+	(void)e;
+	*ret_wall_ns = wall_now();
+	return 0;
+}
+
 /* A transaction that changes something has the whole file. */
 static int sqlite_lock_schema(struct db *db, struct err *e)
 {
@@ -416,6 +425,7 @@ const struct db_ops db_sqlite_ops = {
 	.version = sqlite_version,
 	.set_version = sqlite_set_version,
 	.prepare_write = sqlite_prepare_write,
+	.now = sqlite_now,
 	.lock_schema = sqlite_lock_schema,
 	.script = sqlite_script,
 	.begin = sqlite_begin,

@@ -235,9 +235,8 @@ int store_run_begin(struct store *st, const struct run *r, struct err *e)
 	return 0;
 }
 
-static int update_run(struct db *db, void *arg, struct err *e)
+int store_write_run(struct db *db, const struct run *r, struct err *e)
 {
-	const struct run *r = ((const struct write *)arg)->r;
 	auto_query struct query q = {0};
 	int64_t run = 0;
 	int res;
@@ -262,6 +261,11 @@ static int update_run(struct db *db, void *arg, struct err *e)
 	put_result(&q, r);
 	put_i64(&q, run);
 	return query_run(&q, e);
+}
+
+static int update_run(struct db *db, void *arg, struct err *e)
+{
+	return store_write_run(db, ((const struct write *)arg)->r, e);
 }
 
 int store_run_update(struct store *st, const struct run *r, struct err *e)

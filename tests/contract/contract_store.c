@@ -3,6 +3,8 @@
  * contract_store.c - what every store promises, whichever database is behind it. The argument says
  * which: "sqlite", or "postgres" with its location in STALLRIG_TEST_POSTGRES.
  */
+#include "base/waiter.h"
+#include "store/queue.h"
 #include "store_util.h"
 
 #include <sqlite3.h>
@@ -618,6 +620,396 @@ static void test_a_killed_writer_leaves_its_finished_trials(void **state)
 	}
 }
 
+/* ---- the queue ---- */
+
+static const char *const rig_a[] = {"a"};
+static const char *const rigs_ab[] = {"a", "b"};
+
+static struct store_worker make_worker(const char *name, const char *const *rigs, size_t n)
+{
+	struct store_worker w = {
+		.host = "host", .pid = 1, .rigs = rigs, .n_rigs = n, .lease_ns = 60 * NSEC_PER_SEC};
+
+	(void)snprintf(w.name, sizeof(w.name), "%s", name);
+	return w;
+}
+
+static int64_t submit(struct fixture *f, struct store *st, const char *rig, int64_t priority,
+		      unsigned attempts_max)
+{
+	char kind[] = "run", scenario[] = "unplug-read", kernel[] = "k", by[] = "me@here";
+	auto_free char *wanted = rig ? xstrdup(rig) : NULL;
+	const struct store_job j = {.kind = kind,
+				    .scenario = scenario,
+				    .kernel = kernel,
+				    .submitted_by = by,
+				    .rig = wanted,
+				    .priority = priority,
+				    .attempts_max = attempts_max};
+	int64_t job = 0;
+
+	assert_ok(f, store_job_submit(st, &j, &job, &f->e));
+	assert_true(job > 0);
+	return job;
+}
+
+/* The job's number, 0 if there is nothing to do. */
+static int64_t take_job(struct fixture *f, struct store *st, const struct store_worker *w,
+			struct store_job **ret)
+{
+	int r = store_job_take(st, w, ret, &f->e);
+
+	assert_ok(f, r);
+	return r ? (*ret)->job : 0;
+}
+
+static void expect_state(struct fixture *f, struct store *st, int64_t job,
+			 enum store_job_state state, const char *error)
+{
+	struct store_job_filter filter = {.job = job};
+	struct store_job **jobs = NULL;
+	size_t n = 0;
+
+	assert_ok(f, store_jobs(st, &filter, &jobs, &n, &f->e));
+	assert_int_equal(n, 1);
+	assert_string_equal(store_job_state_name(jobs[0]->state), store_job_state_name(state));
+	if (error)
+		assert_contains(jobs[0]->error, error);
+	else
+		assert_null(jobs[0]->error);
+	store_job_free(jobs[0]);
+	free(jobs);
+}
+
+static void test_jobs_are_taken_by_priority_then_age_and_only_for_free_rigs(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker a = make_worker("wa", rig_a, 1);
+	struct store_worker ab = make_worker("wab", rigs_ab, 2);
+	struct store_worker none = make_worker("none", NULL, 0);
+	struct store_job_result done = {.state = STORE_JOB_DONE};
+	auto_store_job struct store_job *j1 = NULL, *j2 = NULL, *j3 = NULL;
+	int64_t low, first, second, other;
+
+	assert_ok(f, store_worker_register(st, &a, &f->e));
+	assert_ok(f, store_worker_register(st, &ab, &f->e));
+	low = submit(f, st, NULL, -1, 1);
+	first = submit(f, st, "a", 5, 1);
+	second = submit(f, st, "a", 5, 1);
+	other = submit(f, st, "c", 9, 1);
+
+	assert_int_equal(take_job(f, st, &none, &j1), 0);
+	assert_int_equal(take_job(f, st, &a, &j1), first);
+	assert_string_equal(j1->on_rig, "a");
+	assert_int_equal(j1->attempts, 1);
+	assert_int_equal(take_job(f, st, &a, &j2), 0);    /* its rig is held by itself */
+	assert_int_equal(take_job(f, st, &ab, &j2), low); /* b is free and the job takes any */
+	assert_string_equal(j2->on_rig, "b");
+
+	assert_ok(f, store_job_finish(st, a.name, j1, &done, &f->e));
+	assert_ok(f, store_job_finish(st, a.name, j1, &done, &f->e)); /* an answer was lost */
+	assert_int_equal(take_job(f, st, &a, &j3), second);
+	expect_state(f, st, first, STORE_JOB_DONE, NULL);
+	expect_state(f, st, low, STORE_JOB_RUNNING, NULL);
+	expect_state(f, st, other, STORE_JOB_QUEUED, NULL);
+
+	int64_t counts[STORE_JOB_STATE_MAX];
+
+	assert_ok(f, store_job_counts(st, counts, &f->e));
+	assert_int_equal(counts[STORE_JOB_RUNNING], 2);
+	assert_int_equal(counts[STORE_JOB_DONE], 1);
+	assert_int_equal(counts[STORE_JOB_QUEUED], 1);
+}
+
+static void test_a_silent_worker_loses_its_job_and_cannot_end_it(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker dead = make_worker("dead", rig_a, 1);
+	struct store_worker next = make_worker("next", rig_a, 1);
+	struct store_job_result done = {.state = STORE_JOB_DONE};
+	auto_store_job struct store_job *old = NULL, *again = NULL, *none = NULL;
+	int64_t job;
+
+	dead.lease_ns = next.lease_ns = 1;
+	assert_ok(f, store_worker_register(st, &dead, &f->e));
+	job = submit(f, st, NULL, 0, 2);
+	assert_int_equal(take_job(f, st, &dead, &old), job);
+	(void)usleep(1000);
+	assert_int_equal(take_job(f, st, &next, &again), job);
+	assert_int_equal(again->attempts, 2);
+
+	assert_int_equal(store_job_renew(st, &dead, old, &f->e), -ESTALE);
+	assert_int_equal(store_job_finish(st, dead.name, old, &done, &f->e), -ESTALE);
+	assert_contains(f->e.text, "no longer that of worker 'dead'");
+	expect_state(f, st, job, STORE_JOB_RUNNING, NULL);
+
+	/* the second was the last attempt */
+	(void)usleep(1000);
+	assert_int_equal(take_job(f, st, &dead, &none), 0);
+	expect_state(f, st, job, STORE_JOB_FAILED, "worker next went silent");
+	assert_int_equal(store_job_finish(st, next.name, again, &done, &f->e), -ESTALE);
+}
+
+static void test_a_sign_of_life_keeps_the_job(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	struct store_worker other = make_worker("other", rig_a, 1);
+	auto_store_job struct store_job *j = NULL, *none = NULL;
+
+	w.lease_ns = 1;
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	(void)submit(f, st, NULL, 0, 3);
+	assert_true(take_job(f, st, &w, &j) > 0);
+	w.lease_ns = 60 * NSEC_PER_SEC;
+	assert_int_equal(store_job_renew(st, &w, j, &f->e), 0);
+	assert_int_equal(take_job(f, st, &other, &none), 0);
+}
+
+static void test_cancelling_ends_what_waits_and_tells_who_works(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	struct store_job_result over = {.state = STORE_JOB_CANCELLED};
+	auto_store_job struct store_job *j = NULL;
+	int64_t running, waiting;
+
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	running = submit(f, st, NULL, 0, 1);
+	waiting = submit(f, st, NULL, 0, 1);
+	assert_int_equal(take_job(f, st, &w, &j), running);
+
+	assert_int_equal(store_job_cancel(st, waiting, &f->e), 0);
+	expect_state(f, st, waiting, STORE_JOB_CANCELLED, NULL);
+	assert_int_equal(store_job_cancel(st, waiting, &f->e), -EALREADY);
+	assert_contains(f->e.text, "is cancelled already");
+	assert_int_equal(store_job_cancel(st, 4711, &f->e), -ENOENT);
+
+	assert_int_equal(store_job_cancel(st, running, &f->e), 1);
+	assert_int_equal(store_job_renew(st, &w, j, &f->e), 1);
+	assert_ok(f, store_job_finish(st, w.name, j, &over, &f->e));
+	expect_state(f, st, running, STORE_JOB_CANCELLED, NULL);
+}
+
+static void test_a_job_that_is_given_back_waits_and_fails_in_the_end(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	struct store_job_result back = {.state = STORE_JOB_QUEUED, .error = "rig.no-stick"};
+	auto_store_job struct store_job *j1 = NULL, *j2 = NULL;
+	int64_t job;
+
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	job = submit(f, st, "a", 0, 2);
+	assert_int_equal(take_job(f, st, &w, &j1), job);
+	back.pause_ns = 3600 * NSEC_PER_SEC;
+	assert_ok(f, store_job_finish(st, w.name, j1, &back, &f->e));
+	expect_state(f, st, job, STORE_JOB_QUEUED, "rig.no-stick");
+	assert_int_equal(take_job(f, st, &w, &j2), 0); /* not before */
+
+	tamper(f, "UPDATE jobs SET not_before_wall_ns = 0");
+	assert_int_equal(take_job(f, st, &w, &j2), job);
+	assert_ok(f, store_job_finish(st, w.name, j2, &back, &f->e));
+	expect_state(f, st, job, STORE_JOB_FAILED, "rig.no-stick");
+}
+
+static void test_an_item_of_a_night_is_queued_once(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	char kind[] = "run", item[] = "x86/unplug-read/debian-6.1";
+	struct store_job j = {.kind = kind, .item = item, .night = 1};
+	int64_t first = 0, second = 0;
+
+	tamper(f, "INSERT INTO nights (night, plan, plan_sha256, plan_yaml, started_wall_ns, note)"
+		  " VALUES (1, 'p', '', '', 0, '')");
+	assert_int_equal(store_job_submit(st, &j, &first, &f->e), 0);
+	assert_int_equal(store_job_submit(st, &j, &second, &f->e), 1);
+	assert_int_equal(first, second);
+}
+
+static void test_a_finished_job_stores_the_end_of_its_run_with_it(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	auto_run struct run *r = make_run(SEED, "of-a-job", 2, 1);
+	struct store_job_result done = {.state = STORE_JOB_DONE, .run = r};
+	auto_store_job struct store_job *j = NULL;
+
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	(void)submit(f, st, NULL, 0, 1);
+	assert_true(take_job(f, st, &w, &j) > 0);
+	write_run(f, st, r);
+	r->ended_wall_ns = 77;
+	run_judge(r);
+	(void)snprintf(w.name, sizeof(w.name), "somebody-else");
+	assert_int_equal(store_job_finish(st, w.name, j, &done, &f->e), -ESTALE);
+	{
+		auto_found struct found found = find_runs(f, st, NULL, false);
+
+		assert_int_equal(found.runs[0]->ended_wall_ns, 0);
+	}
+	assert_ok(f, store_job_finish(st, "w", j, &done, &f->e));
+
+	auto_found struct found found = find_runs(f, st, NULL, false);
+
+	assert_int_equal(found.runs[0]->ended_wall_ns, 77);
+}
+
+static void test_a_rig_is_held_by_one_and_for_a_time(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	auto_store_job struct store_job *j = NULL;
+	struct store_rig *rigs = NULL;
+	size_t n = 0;
+
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	(void)submit(f, st, "a", 0, 1);
+	assert_ok(f, store_rig_hold(st, "a", "ann@desk", "soldering", NSEC_PER_SEC * 60, &f->e));
+	assert_int_equal(store_rig_hold(st, "a", "bob@desk", "", NSEC_PER_SEC, &f->e), -EBUSY);
+	assert_int_equal(f->e.kind, ERR_USAGE);
+	assert_contains(f->e.text, "rig 'a' is held by ann@desk until ");
+	assert_contains(f->e.text, "soldering");
+	assert_int_equal(take_job(f, st, &w, &j), 0);
+
+	assert_ok(f, store_rigs(st, &rigs, &n, &f->e));
+	assert_int_equal(n, 1);
+	assert_string_equal(rigs[0].holder, "ann@desk");
+	assert_string_equal(rigs[0].host, "host");
+	store_rigs_free(rigs, n);
+
+	assert_int_equal(store_rig_release(st, "a", "bob@desk", &f->e), -EBUSY);
+	assert_ok(f, store_rig_hold(st, "a", "ann@desk", "soldering", 1, &f->e)); /* shorter */
+	(void)usleep(1000);
+	assert_int_equal(store_rig_release(st, "a", "ann@desk", &f->e), -ENOENT);
+	assert_true(take_job(f, st, &w, &j) > 0);
+	assert_ok(f, store_rigs(st, &rigs, &n, &f->e));
+	assert_contains(rigs[0].running, "unplug-read with k");
+	store_rigs_free(rigs, n);
+	assert_ok(f, store_rig_release(st, "a", NULL, &f->e));
+}
+
+static void test_a_rig_in_quarantine_gets_no_job(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_worker w = make_worker("w", rig_a, 1);
+	auto_store_job struct store_job *j = NULL;
+	struct store_rig *rigs = NULL;
+	size_t n = 0;
+
+	assert_ok(f, store_worker_register(st, &w, &f->e));
+	(void)submit(f, st, NULL, 0, 1);
+	assert_ok(f, store_rig_checked(st, "a", false, "no positive control", &f->e));
+	assert_ok(f, store_rig_quarantine(st, "a", "failed its check", &f->e));
+	assert_int_equal(take_job(f, st, &w, &j), 0);
+	assert_ok(f, store_rigs(st, &rigs, &n, &f->e));
+	assert_true(rigs[0].quarantined_wall_ns > 0 && rigs[0].checked_wall_ns > 0);
+	assert_false(rigs[0].is_check_ok);
+	assert_string_equal(rigs[0].quarantine_reason, "failed its check");
+	store_rigs_free(rigs, n);
+	assert_ok(f, store_rig_quarantine(st, "a", NULL, &f->e));
+	assert_true(take_job(f, st, &w, &j) > 0);
+}
+
+static void test_wear_adds_up(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct store_wear *wear = NULL;
+	size_t n = 0;
+
+	assert_ok(f, store_wear_add(st, "a", "stick", "4C53", 8, &f->e));
+	assert_ok(f, store_wear_add(st, "a", "stick", "4C53", 4, &f->e));
+	assert_ok(f, store_wear_add(st, "b", "switch", "1", 1, &f->e));
+	assert_true(store_wear_add(st, "b", "luck", "1", 1, &f->e) < 0);
+	assert_ok(f, store_wear(st, "a", &wear, &n, &f->e));
+	assert_int_equal(n, 1);
+	assert_int_equal(wear[0].cycles, 12);
+	assert_true(wear[0].last_wall_ns >= wear[0].first_wall_ns);
+	store_wear_free(wear, n);
+	assert_ok(f, store_wear(st, NULL, &wear, &n, &f->e));
+	assert_int_equal(n, 2);
+	store_wear_free(wear, n);
+}
+
+#define QUEUE_WORKERS 4
+#define QUEUE_JOBS    60
+
+/* Takes and ends jobs until there are none; writes each one's number to fd. */
+static void child_works(struct fixture *f, unsigned number, int fd)
+{
+	char name[8];
+	const char *const rigs[] = {name};
+	struct store_worker w;
+	struct store *st = NULL;
+	struct store_job_result done = {.state = STORE_JOB_DONE};
+
+	(void)snprintf(name, sizeof(name), "r%u", number);
+	w = make_worker(name, rigs, 1);
+	child_expect(f, store_open(f->path, STORE_WRITE, &st, &f->e) == 0);
+	child_expect(f, store_worker_register(st, &w, &f->e) == 0);
+	for (;;) {
+		struct store_job *j = NULL;
+		int r = store_job_take(st, &w, &j, &f->e);
+
+		child_expect(f, r >= 0);
+		if (r == 0)
+			break;
+		child_expect(f, store_job_finish(st, w.name, j, &done, &f->e) == 0);
+		child_expect(f, fd_write_all(fd, &j->job, sizeof(j->job)) == 0);
+		store_job_free(j);
+	}
+	store_close(st);
+	_exit(0);
+}
+
+static void test_workers_at_once_share_the_jobs_and_none_is_done_twice(void **state)
+{
+	struct fixture *f = *state;
+	struct store *st = open_store(f, STORE_WRITE);
+	bool is_done[QUEUE_JOBS] = {false};
+	pid_t pids[QUEUE_WORKERS];
+	int64_t job, first = 0;
+	unsigned n = 0;
+	int fds[2];
+
+	for (unsigned i = 0; i < QUEUE_JOBS; i++) {
+		job = submit(f, st, NULL, 0, 1);
+		first = first ? first : job;
+	}
+	store_close(st);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	for (unsigned i = 0; i < QUEUE_WORKERS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			child_works(f, i, fds[1]);
+	}
+	close(fds[1]);
+	while (read(fds[0], &job, sizeof(job)) == sizeof(job)) {
+		assert_in_range(job, first, first + QUEUE_JOBS - 1);
+		assert_false(is_done[job - first]);
+		is_done[job - first] = true;
+		n++;
+	}
+	close(fds[0]);
+	for (unsigned i = 0; i < QUEUE_WORKERS; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(n, QUEUE_JOBS);
+}
+
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -640,6 +1032,17 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_newer_schema_is_refused_with_both_versions),
 		STORE_TEST(test_processes_that_start_and_write_at_once_all_get_through),
 		STORE_TEST(test_a_killed_writer_leaves_its_finished_trials),
+		STORE_TEST(test_jobs_are_taken_by_priority_then_age_and_only_for_free_rigs),
+		STORE_TEST(test_a_silent_worker_loses_its_job_and_cannot_end_it),
+		STORE_TEST(test_a_sign_of_life_keeps_the_job),
+		STORE_TEST(test_cancelling_ends_what_waits_and_tells_who_works),
+		STORE_TEST(test_a_job_that_is_given_back_waits_and_fails_in_the_end),
+		STORE_TEST(test_an_item_of_a_night_is_queued_once),
+		STORE_TEST(test_a_finished_job_stores_the_end_of_its_run_with_it),
+		STORE_TEST(test_a_rig_is_held_by_one_and_for_a_time),
+		STORE_TEST(test_a_rig_in_quarantine_gets_no_job),
+		STORE_TEST(test_wear_adds_up),
+		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "postgres") == 0)
