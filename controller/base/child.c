@@ -162,8 +162,7 @@ static int wake_only(void *self, short revents, struct err *e)
 	return 0;
 }
 
-/* 1 ended, 0 time is up, negative error. */
-static int wait_for_end(struct child *c, struct waiter *w, nsec_t until_ns, struct err *e)
+int child_wait(struct child *c, struct waiter *w, nsec_t until_ns, struct err *e)
 {
 	struct waiter_source src = {.fd = c->pidfd, .events = POLLIN, .ready = wake_only};
 	int r;
@@ -182,7 +181,7 @@ int child_stop(struct child *c, struct waiter *w, nsec_t grace_ns)
 
 	if (!child_has_ended(c, NULL)) {
 		child_kill(c, SIGTERM);
-		if (wait_for_end(c, w, waiter_now(w) + grace_ns, &ignored) != 1)
+		if (child_wait(c, w, waiter_now(w) + grace_ns, &ignored) != 1)
 			child_kill(c, SIGKILL);
 		if (!c->has_ended)
 			reap(c, 0);

@@ -92,9 +92,9 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	fact_add(&text, "stick", "%s, %s, %u MiB %s with %s of %u MiB", cfg->stick.serial,
 		 cfg->stick.usb_path, cfg->stick.size_mib, cfg->stick.filesystem, cfg->stick.file,
 		 cfg->stick.file_mib);
-	fact_add(&text, "switch", "%s, %s, port %u, off for at least %u ms, settles in %u ms",
-		 cfg->stick_switch.name, cfg->stick_switch.driver, cfg->stick_switch.port,
-		 cfg->stick_switch.min_off_ms, cfg->stick_switch.settle_ms);
+	fact_add(&text, "switch", "%s, %s, off for at least %u ms, settles in %u ms",
+		 cfg->stick_switch.name, cfg->stick_switch.driver, cfg->stick_switch.min_off_ms,
+		 cfg->stick_switch.settle_ms);
 	if (cfg->stick_switch.max_cycles)
 		fact_add(&text, "switch cycles", "at most %u", cfg->stick_switch.max_cycles);
 	return cli_write(cli, "-", &text, e);

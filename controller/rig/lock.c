@@ -97,6 +97,21 @@ int lock_take(const char *path, const char *what, struct waiter *w, nsec_t wait_
 	return 0;
 }
 
+int lock_rig(const char *name, struct waiter *w, nsec_t wait_ns, struct rig_lock **ret,
+	     struct err *e)
+{
+	auto_free char *locks = path_state("locks");
+	auto_free char *path = xasprintf("%s/%s", locks, name);
+	auto_free char *what = xasprintf("rig '%s'", name);
+
+	return lock_take(path, what, w, wait_ns, ret, e);
+}
+
+int lock_fd(const struct rig_lock *l)
+{
+	return l->fd;
+}
+
 void lock_release(struct rig_lock *l)
 {
 	int saved = errno;

@@ -16,6 +16,14 @@ struct rig_lock;
  */
 int lock_take(const char *path, const char *what, struct waiter *w, nsec_t wait_ns,
 	      struct rig_lock **ret, struct err *e) must_check;
+/* As lock_take(), for the rig of that name: path_state("locks")/NAME. */
+int lock_rig(const char *name, struct waiter *w, nsec_t wait_ns, struct rig_lock **ret,
+	     struct err *e) must_check;
+/*
+ * The descriptor that holds it. A process that inherits it holds the lock too, until both have
+ * closed it.
+ */
+int lock_fd(const struct rig_lock *l);
 /* Accepts NULL. */
 void lock_release(struct rig_lock *l);
 DEFINE_AUTO(lock, struct rig_lock *, lock_release)

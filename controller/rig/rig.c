@@ -53,9 +53,6 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 	     rig_console_fn fn, void *self, struct rig **ret, struct err *e)
 {
 	struct rig *rig = xcalloc(1, sizeof(*rig));
-	auto_free char *locks = path_state("locks");
-	auto_free char *lock_path = xasprintf("%s/%s", locks, cfg->name);
-	auto_free char *what = xasprintf("rig '%s'", cfg->name);
 	int r;
 
 	rig->cfg = cfg;
@@ -63,13 +60,13 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 	rig->run_dir = xstrdup(run_dir);
 	rig->fn = fn;
 	rig->self = self;
-	r = lock_take(lock_path, what, w, lock_wait_ns, &rig->lock, e);
+	r = lock_rig(cfg->name, w, lock_wait_ns, &rig->lock, e);
 	if (r == 0)
 		r = dir_make(run_dir, e);
 	if (r == 0) {
 		r = stick_ensure(cfg, w, &rig->stick, e);
 		if (r < 0)
-			(void)err_wrap(e, "%s", what);
+			(void)err_wrap(e, "rig '%s'", cfg->name);
 	}
 	if (r < 0) {
 		rig_close(rig);
@@ -124,20 +121,45 @@ const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig)
 	return rig->has_faults ? &rig->fault_state : NULL;
 }
 
-static void make_switch(struct rig *rig)
+static bool has_own_switch(const struct rig *rig)
 {
-	const struct switch_limits limits = {
-		.min_off_ns = rig->cfg->stick_switch.min_off_ms * NSEC_PER_MSEC,
-		.settle_ns = rig->cfg->stick_switch.settle_ms * NSEC_PER_MSEC,
-		.max_cycles = rig->cfg->stick_switch.max_cycles,
-	};
+	return switch_cfg_is_standalone(&rig->cfg->stick_switch);
+}
+
+static int make_switch(struct rig *rig, struct err *e)
+{
+	struct switch_limits limits;
 	const struct switch_ops *ops;
 	void *self;
 
-	rig->boot->make_switch(rig->machine, &ops, &self);
+	switch_cfg_limits(&rig->cfg->stick_switch, &limits);
+	if (has_own_switch(rig)) {
+		int r = switch_cfg_open(&rig->cfg->stick_switch, lock_fd(rig->lock), rig->w, &ops,
+					&self, e);
+
+		if (r < 0)
+			return err_wrap(e, "switch '%s'", rig->cfg->stick_switch.name);
+	} else {
+		rig->boot->make_switch(rig->machine, &ops, &self);
+	}
 	if (rig->has_faults)
 		switch_fault_wrap(&ops, &self, &rig->faults, &rig->fault_state, rig->w);
 	rig->sw = switch_new(rig->cfg->stick_switch.name, ops, self, &limits, rig->w);
+	return 0;
+}
+
+/* A switch of its own is there before its target: the stick is unplugged while that boots. */
+static int unplug_first(struct rig *rig, struct err *e)
+{
+	int r;
+
+	if (!has_own_switch(rig))
+		return 0;
+	r = make_switch(rig, e);
+	if (r < 0)
+		return r;
+	rig->fault_state.is_armed = false;
+	return switch_set(rig->sw, SWITCH_OFF, waiter_now(rig->w) + PLUG_NS, NULL, e);
 }
 
 static bool machine_ended(void *self)
@@ -194,7 +216,9 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	};
 	int r;
 
-	r = rig->boot->start(rig->w, &cfg, &rig->machine, e);
+	r = unplug_first(rig, e);
+	if (r == 0)
+		r = rig->boot->start(rig->w, &cfg, &rig->machine, e);
 	if (r < 0)
 		return r;
 	r = port_open(rig->w, rig->boot->console_fd(rig->machine), rig->fn, rig->self, &rig->port,
@@ -205,7 +229,10 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		r = rig->boot->run(rig->machine, e);
 	if (r < 0)
 		return r;
-	make_switch(rig);
+	if (!rig->sw)
+		r = make_switch(rig, e);
+	if (r < 0)
+		return r;
 	r = link_hello(rig->link, deadline_ns, e);
 	if (r < 0)
 		return blame(rig, e);

@@ -17,7 +17,7 @@
 struct stick_entry {
 	char *name;
 	__typeof__(((struct rig_cfg *)0)->stick) stick;
-	__typeof__(((struct rig_cfg *)0)->stick_switch) sw;
+	struct switch_cfg sw;
 };
 
 /* What libcyaml fills: rig_cfg with the list of sticks as it stands in the file. */
@@ -37,7 +37,6 @@ static const cyaml_schema_value_t module_schema = {
 typedef __typeof__(((struct rig_cfg *)0)->boot) boot_type;
 typedef __typeof__(((struct rig_cfg *)0)->console) console_type;
 typedef __typeof__(((struct rig_cfg *)0)->link) link_type;
-typedef __typeof__(((struct rig_cfg *)0)->stick_switch) switch_type;
 
 static const cyaml_schema_field_t boot_fields[] = {
 	TEXT("driver", boot_type, driver),
@@ -58,14 +57,6 @@ static const cyaml_schema_field_t console_fields[] = {
 static const cyaml_schema_field_t link_fields[] = {TEXT("driver", link_type, driver),
 						   CYAML_FIELD_END};
 
-static const cyaml_schema_field_t switch_fields[] = {
-	TEXT("driver", switch_type, driver),
-	CYAML_FIELD_UINT("port", CYAML_FLAG_DEFAULT, switch_type, port),
-	CYAML_FIELD_UINT("min_off_ms", CYAML_FLAG_DEFAULT, switch_type, min_off_ms),
-	CYAML_FIELD_UINT("settle_ms", CYAML_FLAG_DEFAULT, switch_type, settle_ms),
-	CYAML_FIELD_UINT("max_cycles", CYAML_FLAG_OPTIONAL, switch_type, max_cycles),
-	CYAML_FIELD_END};
-
 static const cyaml_schema_field_t stick_fields[] = {
 	TEXT("name", struct stick_entry, name),
 	TEXT("serial", struct stick_entry, stick.serial),
@@ -76,7 +67,8 @@ static const cyaml_schema_field_t stick_fields[] = {
 	CYAML_FIELD_UINT("file_mib", CYAML_FLAG_DEFAULT, struct stick_entry, stick.file_mib),
 	CYAML_FIELD_STRING_PTR("content_sha256", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			       struct stick_entry, stick.content_sha256, 0, TEXT_MAX),
-	CYAML_FIELD_MAPPING("switch", CYAML_FLAG_DEFAULT, struct stick_entry, sw, switch_fields),
+	CYAML_FIELD_MAPPING("switch", CYAML_FLAG_DEFAULT, struct stick_entry, sw,
+			    switch_cfg_fields),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_value_t stick_schema = {
@@ -114,10 +106,6 @@ static const struct number_rule number_rules[] = {
 	NUMBER("boot.memory_mib", boot.memory_mib, 128, 65536),
 	NUMBER("boot.timeout_s", boot.timeout_s, 1, 3600),
 	NUMBER("console.baud", console.baud, 0, 4000000),
-	NUMBER("sticks[0].switch.port", stick_switch.port, 1, 15),
-	NUMBER("sticks[0].switch.min_off_ms", stick_switch.min_off_ms, 0, 60000),
-	NUMBER("sticks[0].switch.settle_ms", stick_switch.settle_ms, 0, 60000),
-	NUMBER("sticks[0].switch.max_cycles", stick_switch.max_cycles, 0, 100000000),
 	NUMBER("sticks[0].size_mib", stick.size_mib, 16, 65536),
 	NUMBER("sticks[0].file_mib", stick.file_mib, 1, 65536),
 };
@@ -143,7 +131,6 @@ static const struct choice_rule choice_rules[] = {
 	CHOICE("boot.driver", boot.driver, "qemu"),
 	CHOICE("console.driver", console.driver, "socket"),
 	CHOICE("link.driver", link.driver, "virtio-serial"),
-	CHOICE("sticks[0].switch.driver", stick_switch.driver, "qmp"),
 	CHOICE("sticks[0].filesystem", stick.filesystem, "ext4", "vfat"),
 };
 
@@ -255,7 +242,7 @@ static int check_rest(const struct rig_cfg *cfg, const struct yaml_doc *doc, str
 	return 0;
 }
 
-static int check(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 {
 	int r;
 
@@ -264,6 +251,8 @@ static int check(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct e
 		r = check_choices(cfg, doc, e);
 	if (r == 0)
 		r = check_names(cfg, doc, e);
+	if (r == 0)
+		r = switch_cfg_check(&cfg->stick_switch, doc, "sticks[0].switch", e);
 	if (r == 0)
 		r = check_rest(cfg, doc, e);
 	return r;
@@ -326,28 +315,19 @@ void rig_cfg_free(struct rig_cfg *cfg)
 	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
 		util_free(cfg->boot.modules[i]);
 	char *const owned[] = {
-		cfg->path,
-		cfg->name,
-		cfg->arch,
-		cfg->rig_class,
-		cfg->boot.driver,
-		cfg->boot.machine,
-		cfg->boot.cpu,
-		cfg->boot.append,
-		cfg->console.driver,
-		cfg->console.device,
-		cfg->link.driver,
-		cfg->stick_switch.name,
-		cfg->stick_switch.driver,
-		cfg->stick.serial,
-		cfg->stick.usb_path,
-		cfg->stick.filesystem,
-		cfg->stick.file,
-		cfg->stick.content_sha256,
+		cfg->path,           cfg->name,
+		cfg->arch,           cfg->rig_class,
+		cfg->boot.driver,    cfg->boot.machine,
+		cfg->boot.cpu,       cfg->boot.append,
+		cfg->console.driver, cfg->console.device,
+		cfg->link.driver,    cfg->stick.serial,
+		cfg->stick.usb_path, cfg->stick.filesystem,
+		cfg->stick.file,     cfg->stick.content_sha256,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		util_free(owned[i]);
+	switch_cfg_release(&cfg->stick_switch);
 	util_free(cfg->boot.modules);
 	util_free(cfg);
 }

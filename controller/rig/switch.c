@@ -2,6 +2,8 @@
 /* switch.c - the limits that hold for every switch, whatever drives it. */
 #include "rig/switch.h"
 
+#include "base/log.h"
+
 struct stick_switch {
 	char *name;
 	const struct switch_ops *ops;
@@ -25,16 +27,32 @@ struct stick_switch *switch_new(const char *name, const struct switch_ops *ops, 
 	return sw;
 }
 
+const char *switch_state_name(enum switch_state state)
+{
+	return state == SWITCH_OFF ? "off" : state == SWITCH_ON ? "on" : "unknown";
+}
+
 void switch_close(struct stick_switch *sw)
 {
+	struct switch_change ignored_change;
+	struct err ignored = {0};
 	int saved = errno;
 
 	if (!sw)
 		return;
+	if (sw->limits.safe != SWITCH_UNKNOWN && sw->ops->get(sw->self) != sw->limits.safe &&
+	    sw->ops->set(sw->self, sw->limits.safe, waiter_now(sw->w) + SWITCH_SAFE_NS,
+			 &ignored_change, &ignored) < 0)
+		log_debug(LOG_RIG, "switch '%s': no safe state: %s", sw->name, ignored.text);
 	sw->ops->close(sw->self);
 	free(sw->name);
 	free(sw);
 	errno = saved;
+}
+
+void switch_keep(struct stick_switch *sw)
+{
+	sw->limits.safe = SWITCH_UNKNOWN;
 }
 
 const struct switch_ops *switch_driver(const struct stick_switch *sw)

@@ -17,6 +17,7 @@ declare -A uses=(
 declare -A owner=(
 	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial report cli"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
+	[libusb.h]="rig" [gpiod.h]="rig"
 )
 
 failed=0

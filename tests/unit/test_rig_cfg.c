@@ -31,6 +31,9 @@ static const char *const good[] = {
 	"    switch: {driver: qmp, port: 1, min_off_ms: 2, settle_ms: 3, max_cycles: 4}",
 };
 
+#define SWITCH(text) "    switch: {min_off_ms: 0, settle_ms: 0, " text "}"
+#define AT           "sticks[0].switch"
+
 /* The good file with one line replaced: that which starts like `instead` up to the colon. */
 static int load_with(const char *instead, struct rig_cfg **ret, struct err *e)
 {
@@ -139,6 +142,51 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		{"    switch: {driver: qmp, port: 1, min_off_ms: 0}",
 		 "sticks[0].switch: the key 'settle_ms' is missing"},
 		{"    switch: {driver: qmp, prt: 1}", "sticks[0].switch.prt: unknown key"},
+		{SWITCH("driver: qmp"), AT ": the driver 'qmp' needs the key 'port'"},
+		{SWITCH("driver: qmp, port: 1, hub: 1-1"),
+		 AT ".hub: '1-1': the driver 'qmp' has no such key"},
+		{SWITCH("driver: gpio"), AT ": the driver 'gpio' needs the key 'vbus'"},
+		{SWITCH("driver: gpio, vbus: {}"), AT ".vbus: either 'line' or 'offset'"},
+		{SWITCH("driver: gpio, vbus: {line: A, offset: 1}"), AT ".vbus: either 'line'"},
+		{SWITCH("driver: gpio, vbus: {offset: 1}"), AT ".vbus: an offset needs a 'chip'"},
+		{SWITCH("driver: gpio, vbus: {line: A, channel: 1}"),
+		 AT ".vbus.channel: '1': the driver 'gpio' has no such key"},
+		{SWITCH("driver: gpio, vbus: {line: A, drive: hard}"),
+		 AT ".vbus.drive: 'hard': must be 'push-pull' or 'open-drain' or 'open-source'"},
+		{SWITCH("driver: gpio, vbus: {line: A, bias: left}"), AT ".vbus.bias: 'left'"},
+		{SWITCH("driver: gpio, vbus: {line: A}, sense: {line: B, drive: push-pull}"),
+		 AT ".sense.drive: 'push-pull': an input is not driven"},
+		{SWITCH("driver: gpio, vbus: {line: A}, safe_state: floating"),
+		 AT ".safe_state: 'floating': must be 'off' or 'on'"},
+		{SWITCH("driver: gpio, vbus: {line: A}, discharge_ms: 5"),
+		 AT ".discharge_ms: '5': there is no line 'discharge'"},
+		{SWITCH("driver: gpio, vbus: {line: A}, discharge: {line: B}"),
+		 AT ": 'discharge' without 'sense' needs 'discharge_ms'"},
+		{SWITCH("driver: gpio, vbus: {line: A}, sense_timeout_ms: 5"),
+		 AT ".sense_timeout_ms: '5': there is no line 'sense'"},
+		{SWITCH("driver: gpio, vbus: {line: A}, lead_ms: 1001"),
+		 AT ".lead_ms: '1001': outside 0..1000"},
+		{SWITCH("driver: gpio, vbus: {line: A, colour: 1}"),
+		 AT ".vbus.colour: unknown key"},
+		{SWITCH("driver: usb-hub, port: 1"),
+		 AT ": the driver 'usb-hub' needs the key 'hub'"},
+		{SWITCH("driver: usb-hub, hub: 1-1, port: 256"), AT ".port: '256': outside 1..255"},
+		{SWITCH("driver: hid-relay, vbus: {line: A}"),
+		 AT ".vbus.line: 'A': the driver 'hid-relay' has no such key"},
+		{SWITCH("driver: hid-relay, vbus: {active_low: true}"),
+		 AT ".vbus: the key 'channel' is missing"},
+		{SWITCH("driver: hid-relay, vbus: {channel: 9}"),
+		 AT ".vbus.channel: '9': outside 1..8"},
+		{SWITCH("driver: hid-relay, vbus: {channel: 1}, data: {channel: 1}"),
+		 AT ".data: 'vbus' has this relay already"},
+		{SWITCH("driver: exec, turn_on: [a]"),
+		 AT ": the driver 'exec' needs the key 'turn_off'"},
+		{SWITCH("driver: exec, turn_on: [], turn_off: [a]"),
+		 AT ".turn_on: too few entries"},
+		{SWITCH("driver: exec, turn_on: [a], turn_off: [a], timeout_ms: 60001"),
+		 AT ".timeout_ms: '60001': outside 1..60000"},
+		{SWITCH("driver: qmp, port: 1, safe_state: on"),
+		 AT ".safe_state: 'on': the driver 'qmp' has no such key"},
 	};
 
 	(void)state;
@@ -167,6 +215,11 @@ static void test_values_at_the_limits_are_accepted(void **state)
 		"console: {driver: socket, device: ttyS0, baud: 4000000}",
 		"console: {driver: socket, device: ttyS0}",
 		"    switch: {driver: qmp, port: 15, min_off_ms: 60000, settle_ms: 60000}",
+		SWITCH("driver: gpio, vbus: {line: A}"),
+		SWITCH("driver: gpio, chip: gpiochip0, vbus: {offset: 0}, lead_ms: 1000"),
+		SWITCH("driver: usb-hub, hub: usb1, port: 255, twin_hub: usb2"),
+		SWITCH("driver: hid-relay, vbus: {channel: 8}, data: {channel: 1}"),
+		SWITCH("driver: exec, turn_on: [a], turn_off: [a, b], timeout_ms: 60000"),
 	};
 
 	(void)state;
@@ -178,6 +231,55 @@ static void test_values_at_the_limits_are_accepted(void **state)
 			fail_msg("%s: %s", lines[i], e.text);
 		rig_cfg_free(cfg);
 	}
+}
+
+static void test_every_key_of_a_switch_reaches_its_member(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	const struct switch_cfg *sw;
+	struct switch_limits limits;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		load_with(SWITCH("driver: gpio, chip: c0, safe_state: 'on', max_cycles: 9,"
+				 " vbus: {line: VBUS, active_low: true, drive: open-drain},"
+				 " data: {chip: c1, offset: 3, bias: up}, discharge: {line: D},"
+				 " sense: {line: S, bias: down}, over_current: {line: OC},"
+				 " lead_ms: 4, discharge_ms: 50, sense_timeout_ms: 300"),
+			  &cfg, &e),
+		0);
+	sw = &cfg->stick_switch;
+	assert_string_equal(sw->chip, "c0");
+	assert_string_equal(sw->vbus->line, "VBUS");
+	assert_true(sw->vbus->is_active_low);
+	assert_string_equal(sw->vbus->drive, "open-drain");
+	assert_string_equal(sw->data->chip, "c1");
+	assert_int_equal(*sw->data->offset, 3);
+	assert_string_equal(sw->data->bias, "up");
+	assert_string_equal(sw->sense->bias, "down");
+	assert_string_equal(sw->over_current->line, "OC");
+	assert_int_equal(sw->lead_ms, 4);
+	assert_int_equal(sw->discharge_ms, 50);
+	assert_int_equal(sw->sense_timeout_ms, 300);
+	switch_cfg_limits(sw, &limits);
+	assert_int_equal(limits.safe, SWITCH_ON);
+	assert_int_equal(limits.max_cycles, 9);
+	assert_true(switch_cfg_is_standalone(sw));
+
+	rig_cfg_free(take(cfg));
+	assert_int_equal(load_with(SWITCH("driver: exec, turn_on: [on, '1'], turn_off: [off],"
+					  " status: [s]"),
+				   &cfg, &e),
+			 0);
+	sw = &cfg->stick_switch;
+	assert_int_equal(sw->turn_on_count, 2);
+	assert_string_equal(sw->turn_on[1], "1");
+	assert_string_equal(sw->turn_off[0], "off");
+	assert_string_equal(sw->status[0], "s");
+	assert_int_equal(sw->timeout_ms, 10000);
+	switch_cfg_limits(sw, &limits);
+	assert_int_equal(limits.safe, SWITCH_OFF);
 }
 
 static void test_a_second_stick_is_refused_until_there_is_code_for_it(void **state)
@@ -244,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_every_key_reaches_its_member),
 		cmocka_unit_test(test_wrong_values_are_refused_with_their_place),
 		cmocka_unit_test(test_values_at_the_limits_are_accepted),
+		cmocka_unit_test(test_every_key_of_a_switch_reaches_its_member),
 		cmocka_unit_test(test_a_second_stick_is_refused_until_there_is_code_for_it),
 		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
 		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),

@@ -64,7 +64,11 @@ struct fixture {
 };
 
 static const struct switch_limits limits = {
-	.min_off_ns = 200 * NSEC_PER_MSEC, .settle_ns = 30 * NSEC_PER_MSEC, .max_cycles = 2};
+	.min_off_ns = 200 * NSEC_PER_MSEC,
+	.settle_ns = 30 * NSEC_PER_MSEC,
+	.max_cycles = 2,
+	.safe = SWITCH_UNKNOWN,
+};
 
 static int setup(void **state)
 {
@@ -201,6 +205,37 @@ static void test_a_driver_without_sense_senses_nothing(void **state)
 	switch_close(NULL);
 }
 
+static void test_closing_leaves_the_safe_state_whatever_the_limits(void **state)
+{
+	static const struct {
+		enum switch_state safe, before;
+		bool is_kept;
+		unsigned sets;
+		enum switch_state after;
+	} cases[] = {
+		{SWITCH_OFF, SWITCH_ON, false, 1, SWITCH_OFF},
+		{SWITCH_OFF, SWITCH_OFF, false, 0, SWITCH_OFF},
+		{SWITCH_OFF, SWITCH_UNKNOWN, false, 1, SWITCH_OFF},
+		{SWITCH_ON, SWITCH_OFF, false, 1, SWITCH_ON},
+		{SWITCH_UNKNOWN, SWITCH_ON, false, 0, SWITCH_ON},
+		{SWITCH_OFF, SWITCH_ON, true, 0, SWITCH_ON},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct switch_limits l = {.min_off_ns = NSEC_PER_SEC, .safe = cases[i].safe};
+		struct toy toy = {.w = f->w, .state = cases[i].before};
+		struct stick_switch *sw = switch_new("s", &toy_ops, &toy, &l, f->w);
+
+		if (cases[i].is_kept)
+			switch_keep(sw);
+		switch_close(sw);
+		assert_int_equal(toy.sets, cases[i].sets);
+		assert_int_equal(toy.state, cases[i].after);
+		assert_int_equal(toy.closes, 1);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -214,6 +249,7 @@ int main(void)
 		TEST(test_a_failed_cut_counts_as_a_cycle),
 		TEST(test_what_is_no_state_is_refused),
 		TEST(test_a_driver_without_sense_senses_nothing),
+		TEST(test_closing_leaves_the_safe_state_whatever_the_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

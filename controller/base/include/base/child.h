@@ -29,6 +29,8 @@ pid_t child_pid(const struct child *c);
 int child_pidfd(const struct child *c);
 /* True once ended; *ret_status (may be NULL) is as from waitpid(2). Does not block. */
 bool child_has_ended(struct child *c, int *ret_status);
+/* Waits until the child has ended (1) or until_ns has come (0). Negative: waiter_until()'s. */
+int child_wait(struct child *c, struct waiter *w, nsec_t until_ns, struct err *e) must_check;
 /* Sends sig to the child's process group. */
 void child_kill(struct child *c, int sig);
 /* SIGTERM, up to grace_ns of waiting, then SIGKILL; always reaps. Returns the wait status. */

@@ -7,6 +7,7 @@
 
 #include "kernels/kernels.h"
 #include "rig/link.h"
+#include "rig/switch_cfg.h"
 #include "rig/switch_fault.h"
 
 /* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
@@ -34,13 +35,7 @@ struct rig_cfg {
 	struct {
 		char *driver; /* "virtio-serial" */
 	} link;
-	struct {
-		char *name;    /* "stick0" */
-		char *driver;  /* "qmp" */
-		unsigned port; /* port of the host controller */
-		unsigned min_off_ms, settle_ms;
-		unsigned max_cycles;
-	} stick_switch;
+	struct switch_cfg stick_switch;
 	struct {
 		char *serial;         /* USB serial number that the target must see */
 		char *usb_path;       /* "2-1": the port as the kernel names it */

@@ -6,7 +6,8 @@
  * budget) are kept here, above the drivers, so that no driver can forget them.
  *
  * Lifecycle: close() is called if and only if open succeeded; set() and sense() are never called
- * after close(). close() leaves the configured safe state.
+ * after close(). switch_close() leaves the configured safe state, the driver's close() nothing but
+ * what it found.
  */
 #pragma once
 
@@ -20,6 +21,8 @@ enum switch_caps {
 	SWITCH_CUTS_DATA = 1 << 2,
 	SWITCH_PER_PORT = 1 << 3,
 	SWITCH_IS_TIMED = 1 << 4, /* set_ns of a change is exact to the ms */
+	SWITCH_IS_SOFT = 1 << 5, /* the target's own software unplugs: nothing electrical happens */
+	SWITCH_IS_GUARDED = 1 << 6, /* a guardian keeps the safe state if this process dies */
 };
 
 struct switch_change {
@@ -38,7 +41,7 @@ struct switch_ops {
 	enum switch_state (*get)(void *self);
 	/* NULL without SWITCH_CAN_SENSE. What was measured. */
 	enum switch_state (*sense)(void *self);
-	/* Mandatory. Goes to the safe state and frees self; never fails. */
+	/* Mandatory. Lets go of the hardware as it is and frees self; never fails. */
 	void (*close)(void *self);
 };
 
@@ -46,15 +49,24 @@ struct switch_limits {
 	nsec_t min_off_ns;
 	nsec_t settle_ns;    /* waited after each change */
 	uint64_t max_cycles; /* 0 = no budget */
+	/* What switch_close() leaves; SWITCH_UNKNOWN = as it is. */
+	enum switch_state safe;
 };
+
+#define SWITCH_SAFE_NS (1 * NSEC_PER_SEC) /* to the safe state at the end, at most */
+
+/* "off", "on", "unknown". */
+const char *switch_state_name(enum switch_state state);
 
 struct stick_switch;
 
 /* Takes self over. name appears in errors. */
 struct stick_switch *switch_new(const char *name, const struct switch_ops *ops, void *self,
 				const struct switch_limits *limits, struct waiter *w);
-/* Accepts NULL. */
+/* Goes to the safe state, without regard to limits, and frees. Accepts NULL. */
 void switch_close(struct stick_switch *sw);
+/* From now on switch_close() leaves the state as it is. */
+void switch_keep(struct stick_switch *sw);
 const struct switch_ops *switch_driver(const struct stick_switch *sw);
 const char *switch_name(const struct stick_switch *sw);
 /*
