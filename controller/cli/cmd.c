@@ -16,6 +16,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_compare,
 	&cmd_show,
 	&cmd_judge,
+	&cmd_serve,
 	&cmd_kernel_fetch,
 	&cmd_kernel_add,
 	&cmd_kernel_build,

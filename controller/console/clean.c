@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clean.c - escape sequences, UTF-8, garbage. */
-#include "clean.h"
+#include "console/clean.h"
 
 #include <string.h>
 

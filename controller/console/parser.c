@@ -9,8 +9,8 @@
  * A line is looked at closely only if it has an anchor of the catalogue or an odd byte. Both are
  * properties of the line alone, so it does not matter how the input was split.
  */
-#include "clean.h"
 #include "console/catalog.h"
+#include "console/clean.h"
 #include "own.h"
 #include "state.h"
 

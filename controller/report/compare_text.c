@@ -2,7 +2,7 @@
 /* compare_text.c - a comparison in words and as JSON. */
 #include "report/compare_text.h"
 
-#include "json_put.h"
+#include "report/json_put.h"
 #include "report/text.h"
 
 #include <math.h>

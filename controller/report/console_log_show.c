@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_log_show.c - a judged console log as text and JSON. */
 #include "console_log_priv.h"
-#include "json_put.h"
+#include "report/json_put.h"
 #include "report/text.h"
 
 #include <jansson.h>

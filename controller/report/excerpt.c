@@ -154,18 +154,24 @@ static size_t find_anchor(const struct strbuf *raw, size_t pos, const char *anch
 }
 
 /* The first line that is kept: a little before the anchor, or so that the end is kept. */
-static size_t first_kept(size_t at, size_t n_lines)
+static size_t first_kept(const struct excerpt_size *size, size_t at, size_t n_lines)
 {
 	if (at != SIZE_MAX)
-		return at < EXCERPT_LINES_BEFORE ? 0 : at - EXCERPT_LINES_BEFORE;
-	return n_lines < EXCERPT_LINES_MAX ? 0 : n_lines - EXCERPT_LINES_MAX;
+		return at < size->lines_before ? 0 : at - size->lines_before;
+	return n_lines < size->lines ? 0 : n_lines - size->lines;
 }
 
-static void add_line(struct excerpt *x, const struct span *line, uint64_t offset, int64_t t_ns)
+static void add_line(struct excerpt *x, const struct excerpt_size *size, const struct span *line,
+		     uint64_t offset, int64_t t_ns)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 
-	text_add_visible(&text, line->begin, line->n, EXCERPT_COLUMNS_MAX);
+	if (size->is_clean)
+		text_add_console(&text, line->begin, line->n, size->columns);
+	else
+		text_add_visible(&text, line->begin, line->n, size->columns);
+	if ((x->n & (x->n - 1)) == 0) /* room is doubled */
+		x->lines = xrealloc(x->lines, x->n ? 2 * x->n : 1, sizeof(*x->lines));
 	x->lines[x->n++] = (struct excerpt_line){
 		.t_ns = t_ns,
 		.offset = offset,
@@ -175,11 +181,12 @@ static void add_line(struct excerpt *x, const struct span *line, uint64_t offset
 
 /* Fills x from raw, which holds the recording's bytes from offset `start` on. */
 static int keep_lines(struct excerpt *x, const struct strbuf *raw, size_t pos, uint64_t start,
-		      const char *anchor, struct timing *timing, struct err *e)
+		      const char *anchor, const struct excerpt_size *size, struct timing *timing,
+		      struct err *e)
 {
 	size_t n_lines;
 	size_t at = find_anchor(raw, pos, anchor, &n_lines);
-	size_t first = first_kept(at, n_lines);
+	size_t first = first_kept(size, at, n_lines);
 	struct span line;
 
 	x->left_before = first;
@@ -190,21 +197,24 @@ static int keep_lines(struct excerpt *x, const struct strbuf *raw, size_t pos, u
 
 		if (i < first)
 			continue;
-		if (x->n == EXCERPT_LINES_MAX) {
+		if (x->n == size->lines) {
 			x->left_after++;
 			continue;
 		}
 		r = timing_seek(timing, start + line.end - 1, &t_ns, e);
 		if (r < 0)
 			return r;
-		add_line(x, &line, start + (uint64_t)(line.begin - raw->data), t_ns);
+		add_line(x, size, &line, start + (uint64_t)(line.begin - raw->data), t_ns);
 	}
 	return 0;
 }
 
 int excerpt_read(const char *dir, uint64_t from, uint64_t to, const char *anchor,
-		 struct excerpt *ret, struct err *e)
+		 const struct excerpt_size *size, struct excerpt *ret, struct err *e)
 {
+	static const struct excerpt_size usual = {.lines = EXCERPT_LINES_MAX,
+						  .lines_before = EXCERPT_LINES_BEFORE,
+						  .columns = EXCERPT_COLUMNS_MAX};
 	auto_free char *raw_path = xasprintf("%s/console.raw", dir);
 	__attribute__((cleanup(timing_release))) struct timing timing = {
 		.path = xasprintf("%s/console.timing", dir),
@@ -227,11 +237,11 @@ int excerpt_read(const char *dir, uint64_t from, uint64_t to, const char *anchor
 
 		pos = nl ? (size_t)(nl - raw.data) + 1 : raw.len;
 	}
-	r = keep_lines(&x, &raw, pos, start, anchor, &timing, e);
+	r = keep_lines(&x, &raw, pos, start, anchor, size ? size : &usual, &timing, e);
 	if (r < 0)
 		return r;
 	*ret = x;
-	x.n = 0;
+	x = (struct excerpt)EXCERPT_INIT;
 	return 0;
 }
 
@@ -239,5 +249,6 @@ void excerpt_release(struct excerpt *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		util_free(x->lines[i].text);
-	x->n = 0;
+	util_free(x->lines);
+	*x = (struct excerpt)EXCERPT_INIT;
 }

@@ -5,8 +5,8 @@
  */
 #include "base/fdio.h"
 #include "base/waiter.h"
-#include "json_put.h"
 #include "report/export.h"
+#include "report/json_put.h"
 #include "report/run_text.h"
 
 #include <ctype.h>

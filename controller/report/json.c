@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* json.c - runs and trials as JSON. What is unknown is absent, never null. */
+#include "report/json.h"
+
 #include "base/waiter.h"
 #include "console/console.h"
-#include "json_put.h"
 #include "report/excerpt.h"
+#include "report/json_put.h"
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
@@ -36,7 +38,7 @@ static void set_wall(json_t *obj, const char *key, int64_t wall_ns)
 	set_text(obj, key, text);
 }
 
-static json_t *trial_head(const struct run *r, const struct trial *t)
+json_t *report_trial_head_value(const struct run *r, const struct trial *t)
 {
 	auto_strbuf struct strbuf id = STRBUF_INIT;
 	json_t *obj = json_object();
@@ -74,7 +76,7 @@ static json_t *boot_value(const struct trial_boot *b)
 }
 
 /* What a run is of, without its trials. */
-static json_t *run_head(const struct run *r)
+json_t *report_run_value(const struct run *r)
 {
 	const struct judge_result *j = &r->result;
 	json_t *obj = json_object();
@@ -118,15 +120,35 @@ static json_t *run_head(const struct run *r)
 	return obj;
 }
 
-static void dump(struct strbuf *out, json_t *value)
+void report_add_value(struct strbuf *out, json_t *value)
 {
 	auto_free char *text = json_dumps(value, DUMP_FLAGS);
 
 	if (!text)
 		abort();
 	strbuf_adds(out, text);
-	strbuf_adds(out, "\n");
 	json_decref(value);
+}
+
+static void dump(struct strbuf *out, json_t *value)
+{
+	report_add_value(out, value);
+	strbuf_adds(out, "\n");
+}
+
+json_t *report_whole_run_value(const struct run *r)
+{
+	json_t *obj = report_run_value(r);
+	json_t *boots = json_array();
+	json_t *trials = json_array();
+
+	for (size_t k = 0; k < r->n_boots; k++)
+		append(boots, boot_value(&r->boots[k]));
+	for (size_t k = 0; k < r->n_trials; k++)
+		append(trials, report_trial_head_value(r, r->trials[k]));
+	set(obj, "boots", boots);
+	set(obj, "trials", trials);
+	return obj;
 }
 
 void report_json(struct strbuf *out, struct run *const *runs, size_t n)
@@ -134,20 +156,8 @@ void report_json(struct strbuf *out, struct run *const *runs, size_t n)
 	json_t *root = json_object();
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < n; i++) {
-		const struct run *r = runs[i];
-		json_t *obj = run_head(r);
-		json_t *boots = json_array();
-		json_t *trials = json_array();
-
-		for (size_t k = 0; k < r->n_boots; k++)
-			append(boots, boot_value(&r->boots[k]));
-		for (size_t k = 0; k < r->n_trials; k++)
-			append(trials, trial_head(r, r->trials[k]));
-		set(obj, "boots", boots);
-		set(obj, "trials", trials);
-		append(array, obj);
-	}
+	for (size_t i = 0; i < n; i++)
+		append(array, report_whole_run_value(runs[i]));
 	set(root, "runs", array);
 	dump(out, root);
 }
@@ -238,7 +248,7 @@ static void set_console(json_t *obj, const struct trial *t, const struct trial_b
 	set_text(obj, "recording", b->recording);
 	set_count(obj, "console_from", t->console_from);
 	set_count(obj, "console_to", t->console_to);
-	if (run_text_excerpt(t, b, &x, &has_cut, &cut_ns, &e) < 0) {
+	if (run_text_excerpt(t, b, NULL, &x, &has_cut, &cut_ns, &e) < 0) {
 		set_text(obj, "console_error", e.text);
 		return;
 	}
@@ -256,15 +266,15 @@ static void set_console(json_t *obj, const struct trial *t, const struct trial_b
 	set(obj, "console", array);
 }
 
-void report_trial_json(struct strbuf *out, const struct run *r, const struct trial *t)
+json_t *report_trial_value(const struct run *r, const struct trial *t)
 {
 	const struct trial_boot *b = run_text_boot(r, t->boot);
-	json_t *obj = trial_head(r, t);
+	json_t *obj = report_trial_head_value(r, t);
 	json_t *numbers = json_object();
 
 	for (size_t i = 0; i < t->n_numbers; i++)
 		set(numbers, t->numbers[i].name, json_integer(t->numbers[i].value));
-	set(obj, "run", run_head(r));
+	set(obj, "run", report_run_value(r));
 	set(obj, "evidence", evidence_value(t));
 	set(obj, "timeline", timeline_value(t));
 	set(obj, "delays", delays_value(t));
@@ -274,5 +284,10 @@ void report_trial_json(struct strbuf *out, const struct run *r, const struct tri
 		set(obj, "booted", boot_value(b));
 		set_console(obj, t, b);
 	}
-	dump(out, obj);
+	return obj;
+}
+
+void report_trial_json(struct strbuf *out, const struct run *r, const struct trial *t)
+{
+	dump(out, report_trial_value(r, t));
 }

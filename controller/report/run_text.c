@@ -102,14 +102,15 @@ const char *run_text_mark(enum evidence_state s)
 	return "·";
 }
 
-int run_text_excerpt(const struct trial *t, const struct trial_boot *b, struct excerpt *ret,
-		     bool *ret_has_cut, int64_t *ret_cut_ns, struct err *e)
+int run_text_excerpt(const struct trial *t, const struct trial_boot *b,
+		     const struct excerpt_size *size, struct excerpt *ret, bool *ret_has_cut,
+		     int64_t *ret_cut_ns, struct err *e)
 {
 	int64_t seen_us = 0;
 	int r;
 
 	r = excerpt_read(text_or_empty(b->recording), t->console_from, t->console_to,
-			 "USB disconnect", ret, e);
+			 "USB disconnect", size, ret, e);
 	if (r < 0)
 		return r;
 	*ret_has_cut = ret->anchor != EXCERPT_NO_ANCHOR && trial_number(t, "cut_seen_us", &seen_us);

@@ -2,6 +2,8 @@
 /* text.c - small pieces of text for terminals, JSON and HTML. */
 #include "report/text.h"
 
+#include "console/clean.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -111,6 +113,15 @@ void text_add_visible(struct strbuf *out, const void *bytes, size_t n, size_t ma
 		columns += width;
 		p += used;
 	}
+}
+
+void text_add_console(struct strbuf *out, const void *bytes, size_t n, size_t max_columns)
+{
+	auto_free char *clean = xcalloc(n + 1, 1);
+	uint64_t garbage = 0;
+	size_t len = clean_text(bytes, n, clean, &garbage);
+
+	text_add_visible(out, clean, len, max_columns);
 }
 
 void text_add_utf8(struct strbuf *out, const void *bytes, size_t n)

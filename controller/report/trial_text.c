@@ -199,7 +199,7 @@ static void add_console(struct page *p, const struct run *r, const struct trial 
 	add_visible(p, b->recording);
 	strbuf_addf(p->out, "/console.raw, bytes %" PRIu64 " to %" PRIu64 "\n", t->console_from,
 		    t->console_to);
-	if (run_text_excerpt(t, b, &x, &has_cut, &cut_ns, &e) < 0) {
+	if (run_text_excerpt(t, b, NULL, &x, &has_cut, &cut_ns, &e) < 0) {
 		strbuf_adds(p->out, "  cannot be shown: ");
 		add_visible(p, e.text);
 		strbuf_adds(p->out, "\n");

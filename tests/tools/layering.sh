@@ -12,10 +12,12 @@ declare -A uses=(
 	[store]="base judge trial"
 	[bisect]="base judge store"
 	[report]="base console judge trial store"
-	[cli]="base console judge kernels rig trial store report"
+	[dashboard]="base console judge trial store report"
+	[cli]="base console judge kernels rig trial store report dashboard"
 )
 declare -A owner=(
-	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial report cli"
+	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial report dashboard cli"
+	[microhttpd.h]="dashboard"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
 	[libusb.h]="rig" [gpiod.h]="rig"
 )

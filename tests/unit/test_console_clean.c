@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: console,base */
 /* test_console_clean.c - what is left of dirty lines. */
-#include "../../controller/console/clean.h"
+#include "console/clean.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

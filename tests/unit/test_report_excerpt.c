@@ -31,7 +31,7 @@ static void test_lines_come_with_the_time_of_their_last_byte(void **state)
 	write_recording(*state, "one\r\n\r\ntwo\r\nthree",
 			"0.500000 5\n1.250000 4\n0.000001 100\n");
 
-	assert_int_equal(excerpt_read(*state, 0, 1000, "two", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, 1000, "two", NULL, &x, &e), 0);
 	assert_int_equal(x.n, 3);
 	assert_string_equal(x.lines[0].text, "one");
 	assert_int_equal(x.lines[0].t_ns, 500 * NSEC_PER_MSEC);
@@ -59,8 +59,8 @@ static void test_a_line_that_began_before_the_range_is_left_out(void **state)
 		auto_excerpt struct excerpt x = EXCERPT_INIT;
 		struct err e = {0};
 
-		assert_int_equal(excerpt_read(*state, cases[i].from, cases[i].to, "zzz", &x, &e),
-				 0);
+		assert_int_equal(
+			excerpt_read(*state, cases[i].from, cases[i].to, "zzz", NULL, &x, &e), 0);
 		assert_int_equal(x.n, cases[i].n);
 		assert_true(x.anchor == EXCERPT_NO_ANCHOR);
 		if (cases[i].first)
@@ -79,7 +79,7 @@ static void test_a_long_range_keeps_what_is_around_the_anchor(void **state)
 			    i);
 	write_recording(*state, strbuf_str(&raw), "1.0 100000\n");
 
-	assert_int_equal(excerpt_read(*state, 0, raw.len, "USB disconnect", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, raw.len, "USB disconnect", NULL, &x, &e), 0);
 	assert_int_equal(x.n, EXCERPT_LINES_MAX);
 	assert_int_equal(x.left_before, 100 - EXCERPT_LINES_BEFORE);
 	assert_int_equal(x.left_after, 200 - x.left_before - EXCERPT_LINES_MAX);
@@ -97,7 +97,7 @@ static void test_without_the_anchor_the_last_lines_are_kept(void **state)
 		strbuf_addf(&raw, "line %d\n", i);
 	write_recording(*state, strbuf_str(&raw), "1.0 100000\n");
 
-	assert_int_equal(excerpt_read(*state, 0, raw.len, "USB disconnect", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, raw.len, "USB disconnect", NULL, &x, &e), 0);
 	assert_int_equal(x.left_before, 200 - EXCERPT_LINES_MAX);
 	assert_int_equal(x.left_after, 0);
 	assert_string_equal(x.lines[EXCERPT_LINES_MAX - 1].text, "line 199");
@@ -113,7 +113,7 @@ static void test_exactly_the_limit_of_lines_leaves_nothing_out(void **state)
 		strbuf_addf(&raw, "line %d\n", i);
 	write_recording(*state, strbuf_str(&raw), "1.0 100000\n");
 
-	assert_int_equal(excerpt_read(*state, 0, raw.len, "none", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, raw.len, "none", NULL, &x, &e), 0);
 	assert_int_equal(x.n, EXCERPT_LINES_MAX);
 	assert_int_equal(x.left_before + x.left_after, 0);
 	assert_false(x.is_cut);
@@ -130,8 +130,8 @@ static void test_a_range_beyond_the_byte_limit_is_cut_and_says_so(void **state)
 	for (unsigned more = 0; more < 2; more++) {
 		auto_excerpt struct excerpt x = EXCERPT_INIT;
 
-		assert_int_equal(excerpt_read(*state, 0, EXCERPT_BYTES_MAX + more, "none", &x, &e),
-				 0);
+		assert_int_equal(
+			excerpt_read(*state, 0, EXCERPT_BYTES_MAX + more, "none", NULL, &x, &e), 0);
 		assert_int_equal(x.is_cut, more);
 		assert_int_equal(x.n, 1);
 		assert_true(strlen(x.lines[0].text) < EXCERPT_COLUMNS_MAX + 4);
@@ -145,7 +145,7 @@ static void test_console_bytes_are_made_safe(void **state)
 
 	write_recording(*state, "\033[2Jgone\n", "1.0 9\n");
 
-	assert_int_equal(excerpt_read(*state, 0, 9, "none", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, 9, "none", NULL, &x, &e), 0);
 	assert_string_equal(x.lines[0].text, "\\x1b[2Jgone");
 }
 
@@ -162,7 +162,7 @@ static void test_a_broken_timing_file_is_named_with_its_line(void **state)
 		struct err e = {0};
 
 		write_recording(*state, "a\nb\n", broken[i]);
-		assert_int_equal(excerpt_read(*state, 0, 4, "none", &x, &e), -EINVAL);
+		assert_int_equal(excerpt_read(*state, 0, 4, "none", NULL, &x, &e), -EINVAL);
 		assert_int_equal(e.kind, ERR_STORE);
 		assert_contains(e.text, "console.timing:2: ");
 	}
@@ -175,7 +175,7 @@ static void test_bytes_without_a_time_take_the_last_one(void **state)
 
 	write_recording(*state, "a\nb\n", "2.5 2\n");
 
-	assert_int_equal(excerpt_read(*state, 0, 4, "none", &x, &e), 0);
+	assert_int_equal(excerpt_read(*state, 0, 4, "none", NULL, &x, &e), 0);
 	assert_int_equal(x.lines[1].t_ns, 2500 * NSEC_PER_MSEC);
 }
 
@@ -184,10 +184,10 @@ static void test_a_recording_that_is_gone_is_named(void **state)
 	auto_excerpt struct excerpt x = EXCERPT_INIT;
 	struct err e = {0};
 
-	assert_int_equal(excerpt_read(*state, 0, 4, "none", &x, &e), -ENOENT);
+	assert_int_equal(excerpt_read(*state, 0, 4, "none", NULL, &x, &e), -ENOENT);
 	assert_contains(e.text, "console.raw");
 	unit_write(*state, "console.raw", "a\n");
-	assert_int_equal(excerpt_read(*state, 0, 4, "none", &x, &e), -ENOENT);
+	assert_int_equal(excerpt_read(*state, 0, 4, "none", NULL, &x, &e), -ENOENT);
 	assert_contains(e.text, "console.timing");
 }
 

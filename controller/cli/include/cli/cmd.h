@@ -37,6 +37,7 @@ extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_
 	cmd_scenario_explain, cmd_judge, cmd_completion, cmd_help, cmd_version;
 extern const struct cmd cmd_switch_on, cmd_switch_off, cmd_switch_cycle, cmd_switch_status,
 	cmd_switch_safe;
+extern const struct cmd cmd_serve;
 
 #define CLI_EXIT_USAGE  129 /* bad input or set-up */
 #define CLI_EXIT_BROKEN 130 /* the bench, the store, this program, or a signal */

@@ -22,7 +22,7 @@ struct excerpt_line {
 };
 
 struct excerpt {
-	struct excerpt_line lines[EXCERPT_LINES_MAX];
+	struct excerpt_line *lines; /* owned */
 	size_t n;
 	size_t anchor;        /* index of the line that holds the anchor, or EXCERPT_NO_ANCHOR */
 	uint64_t left_before; /* lines in the range that are not kept */
@@ -31,19 +31,28 @@ struct excerpt {
 };
 
 #define EXCERPT_NO_ANCHOR SIZE_MAX
-#define EXCERPT_INIT                                \
-	{                                           \
-		.n = 0, .anchor = EXCERPT_NO_ANCHOR \
+#define EXCERPT_INIT                                               \
+	{                                                          \
+		.lines = NULL, .n = 0, .anchor = EXCERPT_NO_ANCHOR \
 	}
 
+/* How much is kept; the defaults are the numbers above. */
+struct excerpt_size {
+	size_t lines;        /* most */
+	size_t lines_before; /* of them before the anchor */
+	size_t columns;      /* of a line */
+	bool is_clean;       /* without terminal escapes, see text_add_console() */
+};
+
 /*
- * EXCERPT_LINES_MAX lines that begin in [from, to) of the recording in folder dir, from a little
+ * Lines that begin in [from, to) of the recording in folder dir, from a little
  * before the first one that contains `anchor` (without one: the last ones), and when each came.
  * Empty lines are left out. A file that is shorter than the range is fine: what is there counts.
- * ERR_STORE names the file that cannot be read, or the line of console.timing that makes no sense.
+ * size NULL: the defaults. ERR_STORE names the file that cannot be read, or the line of
+ * console.timing that makes no sense.
  */
 int excerpt_read(const char *dir, uint64_t from, uint64_t to, const char *anchor,
-		 struct excerpt *ret, struct err *e) must_check;
+		 const struct excerpt_size *size, struct excerpt *ret, struct err *e) must_check;
 void excerpt_release(struct excerpt *x);
 
 static inline void auto_cleanup_excerpt(struct excerpt *x)

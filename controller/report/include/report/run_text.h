@@ -36,7 +36,9 @@ const char *run_text_mark(enum evidence_state s);
 
 /*
  * The console lines around the trial's cut, and (if *ret_has_cut) when the cut was asked for on
- * the recording's clock: the console's "USB disconnect" ties the two clocks together.
+ * the recording's clock: the console's "USB disconnect" ties the two clocks together. size as for
+ * excerpt_read().
  */
-int run_text_excerpt(const struct trial *t, const struct trial_boot *b, struct excerpt *ret,
-		     bool *ret_has_cut, int64_t *ret_cut_ns, struct err *e) must_check;
+int run_text_excerpt(const struct trial *t, const struct trial_boot *b,
+		     const struct excerpt_size *size, struct excerpt *ret, bool *ret_has_cut,
+		     int64_t *ret_cut_ns, struct err *e) must_check;

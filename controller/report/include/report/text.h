@@ -34,5 +34,8 @@ void text_add_visible(struct strbuf *out, const void *bytes, size_t n, size_t ma
 /* Adds n bytes as valid UTF-8: what is not becomes U+FFFD, NUL included. For JSON strings. */
 void text_add_utf8(struct strbuf *out, const void *bytes, size_t n);
 
+/* text_add_visible() of what a console shows: terminal escapes and garbage are taken out first. */
+void text_add_console(struct strbuf *out, const void *bytes, size_t n, size_t max_columns);
+
 /* text_add_visible() without a limit, with & < > " ' escaped: for HTML text and attributes. */
 void text_add_html(struct strbuf *out, const char *s);

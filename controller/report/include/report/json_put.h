@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * json_put.h - building JSON objects: what is unknown is left out, text becomes UTF-8, and a
- * failure can only be lack of memory. Private to the room.
+ * failure can only be lack of memory.
  */
 #pragma once
 

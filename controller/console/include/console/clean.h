@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* clean.h - takes terminal control and garbage out of a line. Room-internal, pure. */
+/* clean.h - takes terminal control and garbage out of a line. Pure. */
 #pragma once
 
 #include "base/util.h"

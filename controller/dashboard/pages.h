@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pages.h - the routes' handlers: each fills a reply from the store. */
+#pragma once
+
+#include "html.h"
+#include "view.h"
+
+#include <jansson.h>
+
+/* 0, or a negative error that becomes the answer: -ENOENT 404, ERR_USAGE 400, -EBUSY 503. */
+typedef int (*page_fn)(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+
+struct route {
+	const char *method;
+	const char *pattern; /* "/api/v1/trials/{}" */
+	page_fn fn;
+};
+
+/* Ends with a row whose method is NULL. */
+extern const struct route routes[];
+
+int page_front(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_front(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_run(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_run(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_runs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_trial(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_trial(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_recording(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_trends(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_compare(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_compare(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_rigs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_rigs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_kernels(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_kernels(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_events(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_login(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_openapi(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_metrics(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int send_asset(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+
+/* The reply is this value; it is dropped. */
+void reply_json(struct reply *rp, json_t *value);
+
+/* ---- out of the store, in data.c ---- */
+
+struct data_filter {
+	const char *scenario, *rig, *rig_class; /* exact; NULL = any */
+	const char *kernel;                     /* name or label contains this; NULL = any */
+	int64_t since_wall_ns;                  /* started then or later; 0 = any */
+	unsigned last;                          /* newest N; 0 = all */
+};
+
+/* Heads of runs, newest first. */
+int data_runs(struct site *s, const struct data_filter *f, struct run_list *ret,
+	      struct err *e) must_check;
+/* A whole run; -ENOENT if there is none. */
+int data_run(struct site *s, const char *id, struct run **ret, struct err *e) must_check;
+/*
+ * The runs that go on: not ended, and something was heard of them in the last RUNNING_SILENCE_S
+ * (their start, or bytes on their console). Heads only.
+ */
+int data_running(struct site *s, struct run_list *ret, struct err *e) must_check;
+
+#define RUNNING_SILENCE_S 600

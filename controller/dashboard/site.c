@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* site.c - from a path to the handler that answers it. */
+#include "assets.h"
+#include "metrics.h"
+#include "pages.h"
+#include "report/json.h"
+#include "report/json_put.h"
+
+#include <string.h>
+
+const struct route routes[] = {
+	{"GET", "/", page_front},
+	{"GET", "/runs/{}", page_run},
+	{"GET", "/trials/{}", page_trial},
+	{"GET", "/login", page_login},
+	{"GET", "/assets/{}", send_asset},
+	{"GET", "/metrics", api_metrics},
+	{"GET", "/api/v1/openapi.json", api_openapi},
+	{"GET", "/api/v1/front", api_front},
+	{"GET", "/api/v1/runs", api_runs},
+	{"GET", "/api/v1/runs/{}", api_run},
+	{"GET", "/api/v1/runs/{}/boots/{}/{}", api_recording},
+	{"GET", "/api/v1/trials/{}", api_trial},
+	{0},
+};
+
+void reply_release(struct reply *rp)
+{
+	strbuf_release(&rp->body);
+	if (rp->fd >= 0)
+		close(rp->fd);
+	util_free(rp->file_name);
+	util_free(rp->location);
+	util_free(rp->etag);
+	*rp = (struct reply)REPLY_INIT;
+}
+
+const char *request_arg(const struct request *rq, const char *key)
+{
+	for (size_t i = 0; i < rq->n_args; i++)
+		if (strcmp(rq->args[i].key, key) == 0 && *rq->args[i].value)
+			return rq->args[i].value;
+	return NULL;
+}
+
+void reply_json(struct reply *rp, json_t *value)
+{
+	rp->type = "application/json";
+	report_add_value(&rp->body, value);
+	strbuf_adds(&rp->body, "\n");
+}
+
+int send_asset(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	const struct asset *a = asset_by_url(rq->parts[0]);
+
+	(void)s;
+	if (!a)
+		return err_set(e, ERR_USAGE, ENOENT, "there is no file '%s'", rq->parts[0]);
+	rp->type = a->type;
+	rp->is_immutable = true;
+	strbuf_add(&rp->body, a->bytes, a->n);
+	return 0;
+}
+
+int api_openapi(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	const struct asset *a = asset("openapi.json");
+
+	(void)s;
+	(void)rq;
+	(void)e;
+	rp->type = a->type;
+	strbuf_add(&rp->body, a->bytes, a->n);
+	return 0;
+}
+
+int page_login(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	struct strbuf *out = &rp->body;
+
+	(void)s;
+	(void)e;
+	page_begin(out, rq, NAV_NONE, "Log in", false);
+	strbuf_adds(out, "<h1>Log in</h1>\n<form class=card method=post action=\"");
+	page_url(out, rq, "login", NULL);
+	strbuf_adds(out,
+		    "\"><p><label for=token>Token of this server</label>"
+		    "<p><input id=token name=token type=password autocomplete=current-password "
+		    "required autofocus> <button>Log in</button></form>\n");
+	page_end(out, rq);
+	return 0;
+}
+
+int api_metrics(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	(void)rq;
+	if (!s->metrics)
+		return err_set(e, ERR_USAGE, ENOENT, "no server, no metrics");
+	rp->type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_add_text(&rp->body, s->metrics);
+	return 0;
+}
+
+/* ---- errors ---- */
+
+static unsigned status_of(const struct err *e)
+{
+	if (e->code == ENOENT)
+		return 404;
+	if (e->code == EBUSY || e->code == EAGAIN)
+		return 503;
+	return e->kind == ERR_USAGE ? 400 : 500;
+}
+
+static bool is_api(const struct request *rq)
+{
+	return strncmp(rq->path, "/api/", 5) == 0;
+}
+
+static void answer_error(const struct request *rq, unsigned status, const char *text,
+			 struct reply *rp)
+{
+	struct strbuf *out = &rp->body;
+
+	reply_release(rp);
+	rp->status = status;
+	if (is_api(rq)) {
+		json_t *obj = json_object();
+
+		set_text(obj, "error", text);
+		reply_json(rp, obj);
+		return;
+	}
+	rp->type = "text/html; charset=utf-8";
+	page_begin(out, rq, NAV_NONE, status == 404 ? "Not there" : "Not possible", false);
+	strbuf_addf(out, "<h1>%s</h1>\n<p>", status == 404 ? "Not there" : "Not possible");
+	html_text(out, text);
+	strbuf_adds(out, ".\n");
+	page_end(out, rq);
+}
+
+/* ---- routes ---- */
+
+/* Cuts path in place. */
+static bool matches(const char *pattern, char *path, struct request *rq)
+{
+	size_t n = 0;
+
+	while (*pattern) {
+		char *end;
+
+		if (strncmp(pattern, "{}", 2) != 0) {
+			if (*pattern++ != *path++)
+				return false;
+			continue;
+		}
+		end = strchrnul(path, '/');
+		if (end == path || n == REQUEST_PARTS_MAX)
+			return false;
+		rq->parts[n++] = path;
+		pattern += 2;
+		path = end;
+		if (*pattern != *end) /* both end here, or both go on with '/' */
+			return false;
+		if (*end) { /* the part ends here, and the '/' of both is used up */
+			*path++ = '\0';
+			pattern++;
+		}
+	}
+	return *path == '\0';
+}
+
+void site_answer(struct site *s, struct request *rq, struct reply *rp)
+{
+	bool is_head = strcmp(rq->method, "HEAD") == 0;
+	struct err e = {0};
+
+	rp->type = "text/html; charset=utf-8";
+	for (const struct route *rt = routes; rt->method; rt++) {
+		auto_free char *path = xstrdup(rq->path);
+
+		if (strcmp(rt->method, is_head ? "GET" : rq->method) != 0 ||
+		    !matches(rt->pattern, path, rq))
+			continue;
+		if (rt->fn(s, rq, rp, &e) < 0)
+			answer_error(rq, status_of(&e), e.text, rp);
+		return;
+	}
+	answer_error(rq, 404, "There is no such page", rp);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: dashboard */
+/* test_dashboard_http.c - the server over real sockets, at its limits. */
+#include "dashboard/dashboard.h"
+#include "sample_run.h"
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define TOKEN "0123456789abcdef"
+
+/* ---- a clock that can be put forward ---- */
+
+static int64_t clock_ahead_ns;
+
+static nsec_t real_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static nsec_t ahead_now(void *self)
+{
+	(void)self;
+	return real_now() + clock_ahead_ns;
+}
+
+static int ahead_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
+{
+	nsec_t left_ns = until_ns - ahead_now(self);
+	struct timespec ts = {0};
+	int r;
+
+	if (left_ns > 0)
+		ts = (struct timespec){left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC};
+	r = ppoll(fds, n, &ts, NULL);
+	return r < 0 ? -errno : r;
+}
+
+/* ---- a server over a store with one run ---- */
+
+struct bench {
+	char *dir;
+	char *path;
+	struct waiter *w;
+	struct store *st;
+	struct dashboard *d;
+};
+
+static void fill(const char *path)
+{
+	auto_run struct run *r = sample_run("debian 6.1", "virtual-x86", "virtual");
+	auto_store struct store *st = NULL;
+	struct err e = {0};
+
+	(void)sample_add_boot(r, "/nowhere");
+	(void)sample_add_trial(r, 1, 812000);
+	assert_int_equal(store_open(path, STORE_WRITE, &st, &e), 0);
+	assert_int_equal(store_run_begin(st, r, &e), 0);
+	assert_int_equal(store_boot_add(st, r, &r->boots[0], &e), 0);
+	assert_int_equal(store_trial_add(st, r, r->trials[0], &e), 0);
+	run_judge(r);
+	assert_int_equal(store_run_update(st, r, &e), 0);
+}
+
+static int start(void **state, const char *token)
+{
+	struct waiter_ops ops = {.now = ahead_now, .poll = ahead_poll};
+	struct bench *b = xcalloc(1, sizeof(*b));
+	struct err e = {0};
+
+	clock_ahead_ns = 0;
+	b->dir = unit_tmpdir();
+	b->path = xasprintf("%s/results.db", b->dir);
+	fill(b->path);
+	b->w = waiter_new(&ops);
+	assert_int_equal(store_open(b->path, STORE_READ, &b->st, &e), 0);
+	assert_int_equal(dashboard_open(&(struct dashboard_cfg){.token = token,
+								.recordings_dir = b->dir,
+								.store = b->st,
+								.w = b->w},
+					&b->d, &e),
+			 0);
+	*state = b;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	return start(state, NULL);
+}
+
+static int set_up_with_token(void **state)
+{
+	return start(state, TOKEN);
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	dashboard_close(b->d);
+	store_close(b->st);
+	waiter_free(b->w);
+	unit_rmdir(b->dir);
+	free(b->path);
+	free(b);
+	return 0;
+}
+
+static void serve_ms(struct bench *b, int ms)
+{
+	struct err e = {0};
+
+	assert_int_equal(dashboard_serve(b->d, waiter_now(b->w) + ms * NSEC_PER_MSEC, &e), 0);
+}
+
+static int dial(const struct bench *b)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(dashboard_port(b->d))};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+/* Sends all of it while the server works; false if the server closed first. */
+static bool send_all(struct bench *b, int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		ssize_t done = send(fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (done < 0 && errno != EAGAIN)
+			return false;
+		if (done > 0) {
+			bytes += done;
+			n -= (size_t)done;
+		}
+		serve_ms(b, 1);
+	}
+	return true;
+}
+
+/* What comes until the server closes or nothing more came for a while; false while it is open. */
+static bool receive(struct bench *b, int fd, struct strbuf *ret)
+{
+	char buf[65536];
+
+	for (int silent = 0; silent < 20;) {
+		ssize_t n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+		if (n > 0) {
+			strbuf_add(ret, buf, (size_t)n);
+			silent = 0;
+		} else if (n == 0 || errno != EAGAIN) {
+			return true;
+		} else {
+			serve_ms(b, 5);
+			silent++;
+		}
+	}
+	return false;
+}
+
+/* One request on a connection of its own. Caller frees. */
+static char *ask(struct bench *b, const char *request)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	int fd = dial(b);
+
+	(void)send_all(b, fd, request, strlen(request));
+	(void)receive(b, fd, &reply);
+	close(fd);
+	return strbuf_take(&reply);
+}
+
+static char *get(struct bench *b, const char *path)
+{
+	auto_free char *request =
+		xasprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+
+	return ask(b, request);
+}
+
+static void assert_status(const char *reply, int status)
+{
+	auto_free char *line = xasprintf("HTTP/1.1 %d ", status);
+
+	if (strncmp(reply, line, strlen(line)) != 0)
+		fail_msg("not %d: %.60s", status, reply);
+}
+
+/* ---- tests ---- */
+
+static void test_a_page_comes_with_a_policy_that_allows_no_inline_script(void **state)
+{
+	auto_free char *reply = get(*state, "/");
+
+	assert_status(reply, 200);
+	assert_contains(reply, "script-src 'self'");
+	assert_null(strstr(reply, "unsafe-inline"));
+	assert_contains(reply, "X-Content-Type-Options: nosniff");
+	assert_contains(reply, "812");
+	assert_contains(reply, "</html>");
+}
+
+static void test_a_request_head_beyond_its_limit_is_refused_and_the_next_one_answered(void **state)
+{
+	auto_free char *name = xcalloc(DASHBOARD_HEAD_BYTES_MAX + 1, 1);
+	auto_free char *request = NULL;
+	auto_free char *reply = NULL;
+	auto_free char *next = NULL;
+
+	memset(name, 'a', DASHBOARD_HEAD_BYTES_MAX);
+	request = xasprintf("GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: %s\r\n\r\n", name);
+	reply = ask(*state, request);
+	if (*reply && strncmp(reply, "HTTP/1.1 4", 10) != 0)
+		fail_msg("not refused: %.60s", reply);
+	next = get(*state, "/");
+	assert_status(next, 200);
+}
+
+static void test_a_url_beyond_its_limit_is_refused(void **state)
+{
+	auto_free char *at_limit = xcalloc(DASHBOARD_URL_BYTES_MAX + 1, 1);
+	auto_free char *over = xcalloc(DASHBOARD_URL_BYTES_MAX + 2, 1);
+	auto_free char *first = NULL;
+	auto_free char *second = NULL;
+
+	memset(at_limit, 'a', DASHBOARD_URL_BYTES_MAX);
+	memset(over, 'a', DASHBOARD_URL_BYTES_MAX + 1);
+	at_limit[0] = over[0] = '/';
+	first = get(*state, at_limit);
+	assert_status(first, 404);
+	second = get(*state, over);
+	assert_status(second, 414);
+}
+
+static void test_a_body_beyond_its_limit_is_refused(void **state)
+{
+	static const struct {
+		size_t n;
+		int status;
+	} cases[] = {
+		{DASHBOARD_BODY_BYTES_MAX, 403}, /* small enough, but there is no token */
+		{DASHBOARD_BODY_BYTES_MAX + 1, 413},
+		{8u << 20, 413},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_strbuf struct strbuf request = STRBUF_INIT;
+		auto_free char *body = xcalloc(cases[i].n, 1);
+		auto_free char *reply = NULL;
+
+		memset(body, 'b', cases[i].n);
+		strbuf_addf(&request,
+			    "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+			    cases[i].n);
+		strbuf_add(&request, body, cases[i].n);
+		{
+			struct bench *b = *state;
+			auto_strbuf struct strbuf text = STRBUF_INIT;
+			int fd = dial(b);
+
+			(void)send_all(b, fd, request.data, request.len);
+			(void)receive(b, fd, &text);
+			close(fd);
+			reply = strbuf_take(&text);
+		}
+		assert_status(reply, cases[i].status);
+	}
+}
+
+static void test_no_path_leads_out_of_what_is_served(void **state)
+{
+	static const char *const paths[] = {
+		"/../../../../etc/passwd",
+		"/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+		"/assets/../../../../etc/passwd",
+		"/assets/..%2f..%2f..%2f..%2fetc%2fpasswd",
+		"/assets//etc/passwd",
+		"/api/v1/runs/..%2f..%2f/boots/1/console.raw",
+		"/api/v1/runs/20261130-111754-a3f2/boots/1/..%2f..%2fetc%2fpasswd",
+		"/api/v1/runs/20261130-111754-a3f2/boots/1/run.json",
+		"/trials/..%2f..%2fetc%2fpasswd.1",
+		"/assets/app.css%00.js",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		auto_free char *reply = get(*state, paths[i]);
+
+		if (strncmp(reply, "HTTP/1.1 404 ", 13) != 0)
+			fail_msg("%s: %.60s", paths[i], reply);
+		assert_null(strstr(reply, "root:"));
+	}
+}
+
+static void test_a_client_that_never_ends_its_request_is_cut_off(void **state)
+{
+	static const char head[] = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
+	struct bench *b = *state;
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	int fd = dial(b);
+
+	assert_true(send_all(b, fd, head, sizeof(head) - 1));
+	/* a byte each three seconds: it is never silent for long */
+	for (int s = 0; s + 3 < DASHBOARD_REQUEST_S; s += 3) {
+		clock_ahead_ns += 3 * NSEC_PER_SEC;
+		assert_true(send_all(b, fd, "x", 1));
+		assert_false(receive(b, fd, &reply));
+	}
+	clock_ahead_ns += 4 * NSEC_PER_SEC;
+	assert_true(receive(b, fd, &reply));
+	assert_int_equal(reply.len, 0);
+	close(fd);
+	{
+		auto_free char *metrics = get(b, "/metrics");
+
+		assert_contains(metrics, "stallrig_http_cut_off_total 1\n");
+	}
+}
+
+static void test_a_thousand_idle_connections_keep_nobody_out_and_end_in_time(void **state)
+{
+	struct bench *b = *state;
+	struct rlimit lim;
+	int fds[1000];
+	int n = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &lim), 0);
+	if (lim.rlim_cur < 2200) { /* both ends are in this process */
+		print_message("skipped: only %lu files may be open\n", (unsigned long)lim.rlim_cur);
+		skip();
+	}
+	for (; n < 1000; n++) {
+		fds[n] = dial(b);
+		if (n % 50 == 0)
+			serve_ms(b, 1);
+	}
+	{
+		auto_free char *reply = get(b, "/");
+		auto_free char *metrics = get(b, "/metrics");
+
+		assert_status(reply, 200);
+		assert_contains(metrics, "stallrig_http_connections 1001\n");
+	}
+	clock_ahead_ns += (DASHBOARD_REQUEST_S + 1) * NSEC_PER_SEC;
+	serve_ms(b, 100);
+	for (int i = 0; i < n; i++) {
+		char byte;
+
+		assert_int_equal(recv(fds[i], &byte, 1, MSG_DONTWAIT), 0);
+		close(fds[i]);
+	}
+	{
+		auto_free char *metrics = get(b, "/metrics");
+
+		assert_contains(metrics, "stallrig_http_connections 1\n");
+	}
+}
+
+static void test_another_name_in_the_host_field_is_refused(void **state)
+{
+	auto_free char *reply = ask(*state, "GET / HTTP/1.1\r\nHost: evil.example.org\r\n\r\n");
+	auto_free char *without = ask(*state, "GET / HTTP/1.0\r\n\r\n");
+
+	assert_status(reply, 421);
+	assert_contains(without, " 421 ");
+}
+
+static void test_only_reading_is_possible_without_a_token(void **state)
+{
+	auto_free char *put = ask(*state, "PUT / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	auto_free char *post =
+		ask(*state, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+	auto_free char *head = ask(*state, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+	assert_status(put, 405);
+	assert_status(post, 403);
+	assert_status(head, 200);
+	assert_null(strstr(head, "<html"));
+}
+
+static void test_one_connection_takes_several_requests(void **state)
+{
+	static const char two[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+				  "GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n"
+				  "Connection: close\r\n\r\n";
+	auto_free char *reply = ask(*state, two);
+
+	assert_status(reply, 200);
+	assert_contains(reply, "stallrig_http_connections");
+	assert_contains(reply, "\"verdict\":\"FAIL\"");
+}
+
+static void test_with_a_token_pages_ask_for_it_and_the_api_says_how(void **state)
+{
+	auto_free char *page = get(*state, "/");
+	auto_free char *api = get(*state, "/api/v1/front");
+	auto_free char *shown = ask(*state, "GET /api/v1/runs HTTP/1.1\r\nHost: x\r\n"
+					    "Authorization: Bearer " TOKEN "\r\n\r\n");
+
+	assert_status(page, 401);
+	assert_contains(page, "type=password");
+	assert_null(strstr(page, "812"));
+	assert_status(api, 401);
+	assert_status(shown, 200);
+}
+
+static void test_logging_in_gives_a_cookie_that_opens_pages(void **state)
+{
+	auto_free char *wrong = ask(*state, "POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 7"
+					    "\r\n\r\ntoken=x");
+	auto_free char *right =
+		ask(*state, "POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 22\r\n\r\n"
+			    "token=" TOKEN);
+	const char *cookie = strstr(right, "Set-Cookie: ");
+	auto_free char *request = NULL;
+	auto_free char *page = NULL;
+
+	assert_status(wrong, 403);
+	assert_status(right, 303);
+	assert_non_null(cookie);
+	assert_contains(cookie, "HttpOnly; SameSite=Strict");
+	cookie += strlen("Set-Cookie: ");
+	request = xasprintf("GET / HTTP/1.1\r\nHost: x\r\nCookie: %.*s\r\n\r\n",
+			    (int)strcspn(cookie, ";"), cookie);
+	page = ask(*state, request);
+	assert_status(page, 200);
+}
+
+static void test_an_open_address_needs_a_token_and_a_token_needs_length(void **state)
+{
+	static const struct {
+		const char *address, *token;
+		int code;
+		const char *says;
+	} cases[] = {
+		{"0.0.0.0", NULL, -EACCES, "0.0.0.0 is no loopback address"},
+		{"::", NULL, -EACCES, ":: is no loopback address"},
+		{"localhost", NULL, -EINVAL, "'localhost' is no IPv4 or IPv6 address"},
+		{"127.0.0.1", "short", -EINVAL, "the token has 5 characters, at least 16"},
+		{"127.0.0.1", "0123456789abcde\x01", -EINVAL, "no printable ASCII at 16"},
+		{"127.0.0.1", "0123456789 abcdef", -EINVAL, "no printable ASCII at 11"},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct dashboard *d = NULL;
+		struct err e = {0};
+
+		assert_int_equal(dashboard_open(&(struct dashboard_cfg){.address = cases[i].address,
+									.token = cases[i].token,
+									.store = b->st,
+									.w = b->w},
+						&d, &e),
+				 cases[i].code);
+		assert_null(d);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_contains(e.text, cases[i].says);
+	}
+}
+
+static void test_a_port_that_is_taken_is_named(void **state)
+{
+	struct bench *b = *state;
+	struct dashboard *d = NULL;
+	struct err e = {0};
+	uint16_t port = dashboard_port(b->d);
+	auto_free char *says = xasprintf("cannot listen on 127.0.0.1 port %u", port);
+
+	assert_int_equal(
+		dashboard_open(&(struct dashboard_cfg){.port = port, .store = b->st, .w = b->w}, &d,
+			       &e),
+		-EADDRINUSE);
+	assert_contains(e.text, says);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_a_page_comes_with_a_policy_that_allows_no_inline_script, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_request_head_beyond_its_limit_is_refused_and_the_next_one_answered,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_url_beyond_its_limit_is_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_body_beyond_its_limit_is_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_no_path_leads_out_of_what_is_served, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_client_that_never_ends_its_request_is_cut_off, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_thousand_idle_connections_keep_nobody_out_and_end_in_time, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_another_name_in_the_host_field_is_refused,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_only_reading_is_possible_without_a_token,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_one_connection_takes_several_requests, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_with_a_token_pages_ask_for_it_and_the_api_says_how, set_up_with_token,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_logging_in_gives_a_cookie_that_opens_pages,
+						set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_an_open_address_needs_a_token_and_a_token_needs_length, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_a_port_that_is_taken_is_named, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

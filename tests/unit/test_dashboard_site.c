@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ctest: dashboard */
+/* test_dashboard_site.c - routes, their description, and hostile words in answers. */
+#include "../../controller/dashboard/pages.h"
+#include "sample_run.h"
+#include "unit.h"
+
+#define HOSTILE "<script>alert(1)</script>\x1b[31m\"'&"
+#define RUN_ID  "20261130-111754-a3f2"
+
+struct bench {
+	char *dir;
+	struct store *st;
+	struct site site;
+};
+
+static void put_run(struct store *st, const struct run *r)
+{
+	struct err e = {0};
+
+	assert_int_equal(store_run_begin(st, r, &e), 0);
+	for (size_t i = 0; i < r->n_boots; i++)
+		assert_int_equal(store_boot_add(st, r, &r->boots[i], &e), 0);
+	for (size_t i = 0; i < r->n_trials; i++)
+		assert_int_equal(store_trial_add(st, r, r->trials[i], &e), 0);
+	assert_int_equal(store_run_update(st, r, &e), 0);
+}
+
+static int set_up(void **state)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+	auto_run struct run *r = sample_run("debian 6.1", "virtual-x86", "virtual");
+	auto_free char *path = NULL;
+	auto_free char *raw = NULL;
+	struct trial *t;
+	struct err e = {0};
+
+	b->dir = unit_tmpdir();
+	path = xasprintf("%s/results.db", b->dir);
+	unit_write(b->dir, "console.raw", "[    1.000000] " HOSTILE "\n[    2.0] next\n");
+	raw = xasprintf("0.100000 %zu\n", strlen("[    1.000000] " HOSTILE "\n[    2.0] next\n"));
+	unit_write(b->dir, "console.timing", raw);
+	free(r->append);
+	r->append = xstrdup(HOSTILE);
+	(void)sample_add_boot(r, b->dir);
+	t = sample_add_trial(r, 1, 812000);
+	t->console_to = 200;
+	strcpy(t->worst_func, HOSTILE);
+	(void)sample_add_trial(r, 1, 4000);
+	run_judge(r);
+	assert_int_equal(store_open(path, STORE_WRITE, &b->st, &e), 0);
+	put_run(b->st, r);
+	b->site = (struct site){.store = b->st, .recordings_dir = b->dir};
+	*state = b;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	store_close(b->st);
+	unit_rmdir(b->dir);
+	free(b);
+	return 0;
+}
+
+/* Caller frees. */
+static char *answer(struct bench *b, const char *path, const char *key, const char *value,
+		    unsigned *ret_status)
+{
+	struct request rq = {.method = "GET", .path = path};
+	struct reply rp = REPLY_INIT;
+	char *text;
+
+	if (key) {
+		rq.args[0].key = key;
+		rq.args[0].value = value;
+		rq.n_args = 1;
+	}
+	site_answer(&b->site, &rq, &rp);
+	*ret_status = rp.status;
+	text = strbuf_take(&rp.body);
+	reply_release(&rp);
+	return text;
+}
+
+static void test_each_route_of_the_api_is_described_and_nothing_else(void **state)
+{
+	json_error_t je;
+	json_t *doc = json_load_file(STALLRIG_SOURCE_DIR "/docs/openapi.json", 0, &je);
+	json_t *paths = json_object_get(doc, "paths");
+	const char *path;
+	json_t *item;
+
+	(void)state;
+	assert_non_null(paths);
+	for (const struct route *rt = routes; rt->method; rt++) {
+		bool is_found = false;
+
+		if (strncmp(rt->pattern, "/api/", 5) != 0 && strcmp(rt->pattern, "/metrics") != 0)
+			continue;
+		json_object_foreach(paths, path, item)
+		{
+			auto_strbuf struct strbuf plain = STRBUF_INIT;
+
+			for (const char *p = path; *p; p++) {
+				strbuf_add(&plain, p, 1);
+				if (*p == '{') {
+					p += strcspn(p, "}");
+					strbuf_adds(&plain, "}");
+				}
+			}
+			is_found |= strcmp(strbuf_str(&plain), rt->pattern) == 0 &&
+				    json_object_get(item, strcmp(rt->method, "GET") == 0 ? "get"
+											 : "post");
+		}
+		if (!is_found)
+			fail_msg("%s %s is not in docs/openapi.json", rt->method, rt->pattern);
+	}
+	json_object_foreach(paths, path, item)
+	{
+		struct request rq = {.method = json_object_get(item, "get") ? "GET" : "POST",
+				     .path = path};
+		struct bench *b = *state;
+		struct reply rp = REPLY_INIT;
+
+		/* "{run}" is a name like another, so that the route is there, if not the run */
+		site_answer(&b->site, &rq, &rp);
+		if (rp.status == 404 && strstr(strbuf_str(&rp.body), "no such page"))
+			fail_msg("%s is described but not there", path);
+		reply_release(&rp);
+	}
+	json_decref(doc);
+}
+
+static void test_hostile_words_become_text_on_every_page(void **state)
+{
+	static const char *const paths[] = {"/", "/runs/" RUN_ID, "/trials/" RUN_ID ".1"};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		unsigned status;
+		auto_free char *text = answer(b, paths[i], NULL, NULL, &status);
+
+		assert_int_equal(status, 200);
+		assert_null(strstr(text, "<script>alert"));
+		assert_null(strchr(text, '\x1b'));
+		assert_contains(text, "&lt;script&gt;");
+	}
+}
+
+static void test_the_console_of_a_trial_is_shown_without_escapes(void **state)
+{
+	unsigned status;
+	auto_free char *text = answer(*state, "/trials/" RUN_ID ".1", NULL, NULL, &status);
+
+	/* the escape stood in front of the quotes */
+	assert_contains(text,
+			"<code>[    1.000000] &lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;"
+			"&amp;</code>");
+}
+
+static void test_errors_are_pages_or_json_as_the_path_promises(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned status;
+		const char *says;
+	} cases[] = {
+		{"/nothing", 404, "<h1>Not there"},
+		{"/runs/none", 404, "there is no run &#39;none&#39;"},
+		{"/runs/", 404, "<h1>Not there"},
+		{"/runs/a/b", 404, "<h1>Not there"},
+		{"/trials/" RUN_ID ".9", 404, "none with the number 9"},
+		{"/trials/x", 400, "is not a trial"},
+		{"/api/v1/runs/none", 404, "{\"error\":\"there is no run 'none'\"}"},
+		{"/api/v1/nothing", 404, "{\"error\":"},
+		{"/api/v2/runs", 404, "{\"error\":"},
+		{"/api/v1/trials/x", 400, "{\"error\":"},
+		{"/api/v1/runs/" RUN_ID "/boots/7/console.raw", 404, "{\"error\":"},
+		{"/api/v1/runs/" RUN_ID "/boots/x/console.raw", 400, "{\"error\":"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned status;
+		auto_free char *text = answer(*state, cases[i].path, NULL, NULL, &status);
+
+		if (status != cases[i].status)
+			fail_msg("%s: %u", cases[i].path, status);
+		assert_contains(text, cases[i].says);
+	}
+}
+
+static void test_arguments_are_checked(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		unsigned status;
+	} cases[] = {
+		{"last", "0", 400}, {"last", "10001", 400}, {"last", "x", 400},
+		{"last", "5", 200}, {"rig", "none", 200},   {"last", "", 200},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned status;
+		auto_free char *text =
+			answer(*state, "/api/v1/runs", cases[i].key, cases[i].value, &status);
+
+		assert_int_equal(status, cases[i].status);
+	}
+}
+
+static void test_runs_come_in_the_formats_of_the_report(void **state)
+{
+	static const struct {
+		const char *path, *format;
+		unsigned status;
+		const char *says;
+	} cases[] = {
+		{"/api/v1/runs/" RUN_ID, "csv", 200, "812.000"},
+		{"/api/v1/runs", "csv", 200, RUN_ID},
+		{"/api/v1/runs/" RUN_ID, "junit", 200, "<testsuite"},
+		{"/api/v1/runs/" RUN_ID, "kcidb", 400, "there is no format 'kcidb' here"},
+		{"/api/v1/runs/" RUN_ID, "xls", 400, "there is no format 'xls' here"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned status;
+		auto_free char *text =
+			answer(*state, cases[i].path, "format", cases[i].format, &status);
+
+		assert_int_equal(status, cases[i].status);
+		assert_contains(text, cases[i].says);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_each_route_of_the_api_is_described_and_nothing_else, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile_words_become_text_on_every_page,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_the_console_of_a_trial_is_shown_without_escapes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_errors_are_pages_or_json_as_the_path_promises,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_arguments_are_checked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_runs_come_in_the_formats_of_the_report, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
