@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "trial/rejudge.h"
 #include "trial/scenario.h"
+#include "trial/waivers.h"
 
 #define DEFAULT_LIMIT_MS       50
 #define DEFAULT_ATTRIBUTION_MS 1000
@@ -22,6 +23,19 @@ static const struct opt options[] = {
 	 .max = 600000,
 	 .absent = "the scenario's, else 50",
 	 .help = "a longer delay is over the limit"},
+	{.name = "waivers",
+	 .letter = 'w',
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "incidents that do not count, each with a reason (YAML)"},
+	{.name = "baud",
+	 .type = OPT_COUNT,
+	 .arg = "N",
+	 .min = 300,
+	 .max = 4000000,
+	 .absent = "not looked at",
+	 .help = "rate of the serial line: show how busy it was during each delay; a delay over the "
+		 "limit that sending alone may have made condemns nobody"},
 	{.name = "json",
 	 .type = OPT_PATH,
 	 .arg = "FILE",
@@ -72,6 +86,7 @@ static void make_cfg(const struct args *a, const struct scenario *sc, struct con
 	ret->attribution_us =
 		(int64_t)(sc ? sc->window.attribution_ms : DEFAULT_ATTRIBUTION_MS) * 1000;
 	ret->probes = sc ? (const char *const *)sc->probe.count : default_probes;
+	ret->baud = (int64_t)args_count(a, "baud", 0);
 	ret->n_probes = sc ? sc->probe.count_count : ARRAY_SIZE(default_probes);
 }
 
@@ -121,7 +136,8 @@ DEFINE_AUTO(console_log, struct console_log *, console_log_free)
 static int run_judge_logs(struct cli *cli, const struct args *a, struct err *e)
 {
 	const char *json = args_text(a, "json");
-	auto_scenario struct scenario *scenario = NULL; /* log uses its texts: freed after it */
+	auto_scenario struct scenario *scenario = NULL; /* log uses both: freed after it */
+	auto_waivers struct waivers *waivers = NULL;
 	AUTO(console_log) struct console_log *log = NULL;
 	struct console_log_cfg cfg = {0};
 	struct follow follow = {
@@ -138,6 +154,12 @@ static int run_judge_logs(struct cli *cli, const struct args *a, struct err *e)
 		r = scenario_load(args_text(a, "scenario"), &scenario, e);
 		if (r < 0)
 			return r;
+	}
+	if (args_has(a, "waivers")) {
+		r = waivers_load(args_text(a, "waivers"), &waivers, e);
+		if (r < 0)
+			return r;
+		cfg.waivers = waivers_list(waivers, &cfg.n_waivers);
 	}
 	make_cfg(a, scenario, &cfg);
 	if (args_has(a, "follow")) {
@@ -184,8 +206,20 @@ static int run_rejudge(struct cli *cli, const struct args *a, struct err *e)
 
 static int run_judge_any(struct cli *cli, const struct args *a, struct err *e)
 {
-	if (a->n_positional == 1 && rejudge_is_run(a->positional[0]))
+	/* a run's verdict is what it was judged by */
+	static const char *const log_options[] = {"scenario", "limit-ms", "waivers", "baud",
+						  "follow"};
+
+	if (a->n_positional == 1 && rejudge_is_run(a->positional[0])) {
+		for (size_t i = 0; i < ARRAY_SIZE(log_options); i++)
+			if (args_has(a, log_options[i]))
+				return err_set(
+					e, ERR_USAGE, EINVAL,
+					"'judge': --%s is for logs; %s is a whole run, judged "
+					"as it was",
+					log_options[i], a->positional[0]);
 		return run_rejudge(cli, a, e);
+	}
 	return run_judge_logs(cli, a, e);
 }
 
@@ -200,7 +234,10 @@ const struct cmd cmd_judge = {
 		"JSON is that of report. A log alone can condemn a kernel but never acquit it: the verdict is FAIL or "
 		"INCONCLUSIVE, with the first evidence that the log does not have. In a log with "
 		"stallrig's own markers only delays that are due after a disconnect count, because "
-		"the others are the injected control.",
+		"the others are the injected control. Of several files each incident and delay names "
+		"its own. A waiver file holds a list \"waivers\" of mappings with \"class\", \"match\" "
+		"(with * and ?, against the whole title or first message), \"reason\" and, if only "
+		"some kernels are meant, \"release\".",
 	.positional = {.name = "FILE", .type = OPT_PATH, .min = 0, .max = 4096},
 	.options = options,
 	.run = run_judge_any,

@@ -152,6 +152,8 @@ static void start_boot(struct console_parser *p)
 	p->boot++;
 	if (p->clock)
 		console_clock_init(p->clock, p->clock->transport_ns);
+	if (p->load)
+		console_load_init(p->load, p->load->baud);
 	p->has_banner = false;
 	p->has_booting = false;
 	p->is_reboot_told = false;
@@ -192,7 +194,7 @@ void classify_time_forward(struct console_parser *p, const struct envelope *env)
 	p->max_us = env->t_us;
 	p->is_back_pending = false;
 	if (p->clock && env->is_canonical && p->replay_until_us == CONSOLE_UNKNOWN)
-		console_clock_add(p->clock, env->t_us, p->t_host_ns);
+		console_clock_add_quickly(p->clock, env->t_us, p->t_host_ns);
 }
 
 /* Only stamps at a line's beginning count: a number inside a message may look like one. */

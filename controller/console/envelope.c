@@ -87,54 +87,89 @@ static size_t text_after_stamp(const char *s, size_t len, size_t pos)
 	return p;
 }
 
-/* Without a branch for each digit, as every line has six of them. -1 if one is none. */
-static int64_t six_digits(const char *s)
+static uint64_t load64(const char *p)
 {
-	unsigned bad = 0;
-	unsigned v = 0;
+	uint64_t v;
 
-	for (size_t i = 0; i < 6; i++) {
-		unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+	memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	return v;
+}
 
-		bad |= digit > 9;
-		v = v * 10 + digit;
-	}
-	return bad ? -1 : (int64_t)v;
+/* The number whose eight decimal digits are the bytes of v, the first one lowest. */
+static int64_t eight_digits(uint64_t v)
+{
+	const uint64_t low_bytes = 0x000000FF000000FFu;
+
+	v = v * 10 + (v >> 8); /* four pairs */
+	return (int64_t)(((v & low_bytes) * (100 + (1000000ull << 32)) +
+			  (v >> 16 & low_bytes) * (1 + (10000ull << 32))) >>
+			 32);
+}
+
+static size_t text_behind(const char *s, size_t len, size_t p)
+{
+	if (len - p >= 3 && s[p] == ' ' && s[p + 1] != '[' && (s[p + 1] != ' ' || s[p + 2] != '['))
+		return p + 1;
+	return text_after_stamp(s, len, p);
+}
+
+/*
+ * "[   12.345678]" in s[0..14), all bytes at once; every line has one. Returns false for anything
+ * else, longer seconds among it.
+ */
+static bool short_stamp(const char *s, int64_t *ret_us)
+{
+	const uint64_t sixes = 0x0606060606060606u;
+	const uint64_t high = 0xF0F0F0F0F0F0F0F0u;
+	/* digits become 0 to 9, what must be '.' and ']' becomes 0, a space 0x10 */
+	uint64_t micros = load64(s + 6) ^ 0x5D3030303030302Eu;
+	uint64_t seconds = (load64(s) >> 8 & 0xFFFFFFFFFFu) ^ 0x3030303030u;
+	uint64_t padding = (seconds & 0x1010101010u) >> 4;
+
+	if ((micros & 0xFF000000000000FFu) ||
+	    ((micros | (micros + sixes)) & (high >> 8 & high << 8)))
+		return false;
+	seconds ^= padding << 4;
+	if ((seconds | (seconds + (sixes >> 24))) & high)
+		return false;
+	/* spaces stand in front, and there is a digit */
+	if ((seconds & padding * 0xF) || (padding & ~(padding << 8 | 1)) || padding >> 32)
+		return false;
+	*ret_us = eight_digits(seconds << 24) * 1000000 + eight_digits(micros << 8);
+	return true;
+}
+
+/* The same with seconds of six and more digits, which have no padding. */
+static size_t long_stamp(const char *s, size_t len, int64_t *ret_us)
+{
+	size_t p = 1;
+
+	while (p < len && is_digit(s[p]) && p <= STAMP_SECONDS_DIGITS_MAX)
+		p++;
+	if (p < 7 || len - p < 8 || s[p] != '.' || s[p + 7] != ']' || !are_digits(s + p + 1, 6))
+		return 0;
+	*ret_us = digits_value(s + 1, p - 1) * 1000000 + digits_value(s + p + 1, 6);
+	return p + 8;
 }
 
 bool envelope_leading(const char *s, size_t len, struct envelope *ret)
 {
-	int64_t seconds = 0;
-	int64_t micros;
-	size_t p = 1;
-	size_t digits;
-	size_t n;
+	size_t end = 14;
 
-	if (len < 14 || s[0] != '[')
+	if (len < end || s[0] != '[')
 		return false;
-	while (p < 6 && s[p] == ' ')
-		p++;
-	digits = p;
-	while (p < len && is_digit(s[p]) && p - digits <= STAMP_SECONDS_DIGITS_MAX)
-		seconds = seconds * 10 + (s[p++] - '0');
-	n = p - digits;
-	if (n == 0 || n > STAMP_SECONDS_DIGITS_MAX || p < 6 || (digits > 1 && p != 6))
-		return false;
-	if (len - p < 8 || s[p] != '.' || s[p + 7] != ']')
-		return false;
-	micros = six_digits(s + p + 1);
-	if (micros < 0)
+	if (!short_stamp(s, &ret->t_us))
+		end = long_stamp(s, len, &ret->t_us);
+	if (end == 0)
 		return false;
 	ret->kind = ENVELOPE_STAMP;
 	ret->start = 0;
-	ret->t_us = seconds * 1000000 + micros;
 	ret->seq = INT64_MIN;
 	ret->is_canonical = true;
-	p += 8;
-	if (len - p >= 2 && s[p] == ' ' && s[p + 1] != '[' && s[p + 1] != ' ')
-		ret->text = p + 1;
-	else
-		ret->text = text_after_stamp(s, len, p);
+	ret->text = text_behind(s, len, end);
 	return true;
 }
 

@@ -16,21 +16,32 @@
 
 #include <string.h>
 
+/* The same for all parsers; choosing the trigrams takes a millisecond. */
+static const struct scan *shared_scan(void)
+{
+	static struct scan scan;
+
+	if (scan.n_anchors > 0)
+		return &scan;
+	scan_init(&scan);
+	for (size_t i = 0; own_anchors[i]; i++)
+		scan_add(&scan, own_anchors[i], GROUP_OWN);
+	for (size_t i = 0; classify_anchors[i]; i++)
+		scan_add(&scan, classify_anchors[i], GROUP_CONTEXT);
+	for (size_t i = 0; i < console_trace_count(); i++)
+		scan_add(&scan, console_trace(i)->text, GROUP_TRACE);
+	for (size_t i = 0; i < console_rule_count(); i++)
+		scan_add(&scan, console_rule(i)->anchor, GROUP_RULE);
+	return &scan;
+}
+
 struct console_parser *console_parser_new(console_event_fn fn, void *self)
 {
 	struct console_parser *p = xcalloc(1, sizeof(*p));
 
 	p->fn = fn;
 	p->self = self;
-	scan_init(&p->scan);
-	for (size_t i = 0; own_anchors[i]; i++)
-		scan_add(&p->scan, own_anchors[i], GROUP_OWN);
-	for (size_t i = 0; classify_anchors[i]; i++)
-		scan_add(&p->scan, classify_anchors[i], GROUP_CONTEXT);
-	for (size_t i = 0; i < console_trace_count(); i++)
-		scan_add(&p->scan, console_trace(i)->text, GROUP_TRACE);
-	for (size_t i = 0; i < console_rule_count(); i++)
-		scan_add(&p->scan, console_rule(i)->anchor, GROUP_RULE);
+	p->scan = shared_scan();
 	console_parser_reset(p);
 	return p;
 }
@@ -62,6 +73,11 @@ void console_parser_on_dump(struct console_parser *p, console_dump_fn fn, void *
 void console_parser_use_clock(struct console_parser *p, struct console_clock *clock)
 {
 	p->clock = clock;
+}
+
+void console_parser_use_load(struct console_parser *p, struct console_load *load)
+{
+	p->load = load;
 }
 
 const struct console_integrity *console_parser_integrity(const struct console_parser *p)
@@ -128,31 +144,6 @@ static bool find_stamp(struct console_parser *p, const struct line *line, size_t
 	return is_found;
 }
 
-/* One whole record with nothing to look for: only its time counts. False if there are more. */
-static bool take_plain(struct console_parser *p, const struct line *line,
-		       const struct envelope *env)
-{
-	struct envelope next;
-	unsigned broken;
-
-	if (line->flags & LINE_PEEK)
-		return true;
-	if (envelope_find(line->s, line->len, env->text, &next, &broken) || broken > 0)
-		return false;
-	classify_count_record(p);
-	if (env->t_us >= p->max_us && p->max_us != CONSOLE_UNKNOWN &&
-	    p->replay_until_us == CONSOLE_UNKNOWN) {
-		classify_time_forward(p, env);
-	} else {
-		struct segment seg = {.at = env->text, .env = *env};
-
-		seg.text = line->s + env->text;
-		seg.len = line->len - env->text;
-		classify_time(p, line, &seg);
-	}
-	return true;
-}
-
 static void take_line(struct console_parser *p, const struct line *line)
 {
 	bool is_ended = (line->flags & LINE_ENDED) != 0;
@@ -161,10 +152,7 @@ static void take_line(struct console_parser *p, const struct line *line)
 	struct envelope next;
 	bool has_next;
 
-	if (envelope_leading(line->s, line->len, &env)) {
-		if (!line->groups && p->wqdump_left == 0 && take_plain(p, line, &env))
-			return;
-	} else {
+	if (!envelope_leading(line->s, line->len, &env)) {
 		struct envelope begin;
 
 		envelope_begin(line->s, line->len, &begin);
@@ -191,6 +179,13 @@ static void take_line(struct console_parser *p, const struct line *line)
 }
 
 /* ---- framing ---- */
+
+static void note_load(struct console_parser *p, uint64_t n_bytes)
+{
+	if (p->load && p->max_us >= 0 && p->max_us < INT64_MAX / 4 / 1000 &&
+	    p->replay_until_us == CONSOLE_UNKNOWN)
+		console_load_add(p->load, p->max_us * 1000, n_bytes);
+}
 
 /* The line in p->buf is complete, or is looked at early. end: offset behind its line end. */
 static void take_buffered(struct console_parser *p, uint64_t end, unsigned flags)
@@ -219,8 +214,10 @@ static void take_buffered(struct console_parser *p, uint64_t end, unsigned flags
 	}
 	text[line.len] = '\n';
 	line.s = text;
-	line.groups = scan_groups(&p->scan, text, 0, line.len + 1);
+	line.groups = p->looks_at_all ? GROUP_ALL : scan_groups(p->scan, text, 0, line.len + 1);
 	take_line(p, &line);
+	if (!(flags & LINE_PEEK))
+		note_load(p, end - p->line_offset);
 }
 
 static void end_buffered(struct console_parser *p, unsigned flags)
@@ -274,41 +271,67 @@ static size_t push(struct console_parser *p, const char *s, size_t n)
 }
 
 /*
- * Takes whole lines out of s[0..n), whose last byte is an LF, without copying them. Stops before a
- * line that is not plain. Returns the number of bytes taken.
+ * The quick way for most lines: one whole record without an anchor, of which only the time counts.
+ * Does what take_line() would do, or nothing and returns false. lf: of the line end.
+ */
+static bool take_quickly(struct console_parser *p, const struct scan_marks *marks, const char *s,
+			 const struct line *line, size_t at, size_t lf)
+{
+	struct envelope env;
+	size_t next;
+
+	if (p->wqdump_left > 0 || !envelope_leading(line->s, line->len, &env) ||
+	    env.t_us < p->max_us || p->max_us == CONSOLE_UNKNOWN ||
+	    p->replay_until_us != CONSOLE_UNKNOWN)
+		return false;
+	/* no second stamp: see envelope_find() */
+	next = scan_next_mark(marks->bracket, at + env.text, lf);
+	while (next < lf) {
+		if (s[next - 7] == '.')
+			return false;
+		next = scan_next_mark(marks->bracket, next + 1, lf);
+	}
+	classify_count_record(p);
+	classify_time_forward(p, &env);
+	return true;
+}
+
+/*
+ * Takes whole plain lines out of s[0..n) without copying them. Stops before a line that is not
+ * plain. Returns the number of bytes taken, which may be less than there are.
  */
 static size_t take_plain_lines(struct console_parser *p, const char *s, size_t n)
 {
-	size_t odd = scan_odd(s, 0, n);
-	size_t anchor = scan_anchor(&p->scan, s, 0, n);
+	struct scan_marks marks;
+	size_t plain = scan_marks(s, n < SCAN_WINDOW ? n : SCAN_WINDOW, &marks);
+	size_t end = scan_whole_lines(&marks, plain);
+	size_t anchor = scan_anchor(p->scan, s, 0, end);
 	size_t at = 0;
 
-	while (at < n) {
-		const char *lf = memchr(s + at, '\n', n - at);
-		size_t next;
-		struct line line = {.s = s + at, .offset = p->offset, .flags = LINE_ENDED};
+	while (at < end) {
+		size_t lf = scan_next_mark(marks.lf, at, end);
+		struct line line = {
+			.s = s + at, .len = lf - at, .offset = p->offset, .flags = LINE_ENDED};
 
-		if (!lf)
-			break;
-		next = (size_t)(lf - s) + 1;
-		line.len = next - at - 1;
-		if (line.len > 0 && s[next - 2] == '\r')
+		if (line.len > 0 && s[lf - 1] == '\r')
 			line.len--;
-		if (odd < next || line.len > CONSOLE_LINE_MAX)
+		if (line.len > CONSOLE_LINE_MAX)
 			break;
 		if (anchor < at)
-			anchor = scan_anchor(&p->scan, s, at, n);
-		if (anchor < next)
-			line.groups = scan_groups(&p->scan, s, at, next);
-		p->offset += next - at;
+			anchor = scan_anchor(p->scan, s, at, end);
+		p->offset += lf + 1 - at;
 		line.end = p->offset;
 		if (line.len > 0) {
 			p->integrity.lines++;
-			take_line(p, &line);
+			if (anchor <= lf)
+				line.groups = scan_groups(p->scan, s, at, lf + 1);
+			if (line.groups > 0 || !take_quickly(p, &marks, s, &line, at, lf))
+				take_line(p, &line);
+			note_load(p, line.end - line.offset);
 		}
-		p->line_offset = p->offset;
-		at = next;
+		at = lf + 1;
 	}
+	p->line_offset = p->offset;
 	return at;
 }
 
@@ -322,14 +345,10 @@ void console_parser_feed(struct console_parser *p, const void *bytes, size_t n, 
 	p->t_host_ns = t_host_ns;
 	p->integrity.bytes += n;
 	while (at < n) {
-		const char *last = memrchr(s + at, '\n', n - at);
-		size_t end = last ? (size_t)(last - s) + 1 : 0;
+		bool is_at_line = p->len == 0 && !p->has_cr && !p->looks_at_all;
+		size_t taken = is_at_line ? take_plain_lines(p, s + at, n - at) : 0;
 
-		if (p->len == 0 && !p->has_cr && end > at)
-			at += take_plain_lines(p, s + at, end - at);
-		if (at == n)
-			break;
-		at += push(p, s + at, n - at);
+		at += taken > 0 ? taken : push(p, s + at, n - at);
 	}
 }
 

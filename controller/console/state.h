@@ -7,6 +7,7 @@
 
 #include "console/clock.h"
 #include "console/console.h"
+#include "console/load.h"
 #include "console/wqdump.h"
 #include "envelope.h"
 #include "scan.h"
@@ -25,7 +26,8 @@ enum group {
 	GROUP_OWN = 1 << 0,
 	GROUP_CONTEXT = 1 << 1,
 	GROUP_TRACE = 1 << 2,
-	GROUP_RULE = 1 << 3
+	GROUP_RULE = 1 << 3,
+	GROUP_ALL = GROUP_OWN | GROUP_CONTEXT | GROUP_TRACE | GROUP_RULE
 };
 
 struct line {
@@ -52,11 +54,13 @@ struct console_parser {
 	/* set once */
 	console_event_fn fn;
 	void *self;
-	struct scan scan;
+	const struct scan *scan;
+	bool looks_at_all; /* for tests: as if every line had every anchor */
 	console_dump_fn dump_fn;
 	void *dump_self;
 	struct wqdump *wqdump;          /* NULL: none came yet */
 	struct console_clock *clock;    /* not owned; NULL: nobody wants it */
+	struct console_load *load;      /* not owned; NULL: nobody wants it */
 	char buf[CONSOLE_LINE_MAX + 1]; /* with room for the line feed that the scan needs */
 	char clean[CONSOLE_LINE_MAX + 1];
 

@@ -27,7 +27,9 @@ void console_log_free(struct console_log *log)
 	if (!log)
 		return;
 	console_parser_free(log->parser);
-	util_free(log->file);
+	for (size_t i = 0; i < log->n_files; i++)
+		util_free(log->files[i].name);
+	util_free(log->files);
 	util_free(log->delays);
 	util_free(log);
 }
@@ -75,16 +77,25 @@ static void take_delay(struct console_log *log, const struct console_event *ev)
 	int64_t us = log_delay_us(ev);
 	struct log_delay *row;
 	bool is_own = log->has_marks;
+	int64_t due = due_us(ev, us);
+	double load_pct = -1;
+	bool is_printing = false;
 	bool counts = !ev->is_suspect && us >= 0 && is_judged_probe(log, ev->u.delay.probe) &&
-		      (!is_own || is_after_disconnect(log, due_us(ev, us)));
+		      (!is_own || is_after_disconnect(log, due));
 
 	if (ev->is_suspect)
 		log->suspect_delays++;
 	else
 		log->clean_delays++;
+	if (log->cfg.baud > 0 && due >= 0 && us > 0 && us < INT64_MAX / 4 / 1000 &&
+	    due < INT64_MAX / 4 / 1000) {
+		load_pct = console_load_pct(&log->load, due * 1000, (due + us) * 1000);
+		is_printing = console_load_explains(&log->load, due * 1000, us * 1000);
+	}
 	if (counts) {
 		log->counted++;
-		log->over += us > log->cfg.limit_us;
+		if (us > log->cfg.limit_us)
+			++*(is_printing ? &log->printing : &log->over);
 		if (us > log->worst_us)
 			log->worst_us = us;
 	}
@@ -103,6 +114,8 @@ static void take_delay(struct console_log *log, const struct console_event *ev)
 		.is_suspect = ev->is_suspect,
 		.counts = counts,
 		.boot = log->boots_before + ev->boot,
+		.load_pct = load_pct,
+		.is_printing = is_printing,
 	};
 	(void)snprintf(row->probe, sizeof(row->probe), "%s", ev->u.delay.probe);
 }
@@ -118,6 +131,8 @@ static void take_boot(struct console_log *log, const struct console_event *ev)
 	}
 	row = &log->boots[log->n_boots++];
 	row->offset = ev->offset;
+	row->boot = log->boots_before + ev->boot;
+	(void)snprintf(row->release, sizeof(row->release), "%s", ev->u.boot.release);
 	(void)snprintf(row->banner, sizeof(row->banner), "%.*s",
 		       ev->text_len < INT32_MAX ? (int)ev->text_len : INT32_MAX, ev->text);
 }
@@ -139,6 +154,8 @@ static void on_event(void *self, const struct console_event *ev)
 		log->last_disconnect_us = ev->t_kernel_us;
 	}
 	moved.boot += log->boots_before;
+	if (moved.boot > log->last_boot)
+		log->last_boot = moved.boot;
 	console_incidents_add(&log->incidents, &moved);
 	if (log->cfg.on_event && ev->cls != CONSOLE_MARK && ev->cls != CONSOLE_USB_NEW &&
 	    !ev->is_detail)
@@ -174,13 +191,41 @@ static void on_dump(void *self, const struct wqdump *dump, unsigned boot)
 void console_log_begin_file(struct console_log *log, const char *name)
 {
 	console_parser_free(log->parser);
-	util_free(log->file);
-	log->file = xstrdup(name);
+	log->boots_before = log->n_files > 0 ? log->last_boot + 1 : 0;
+	log->last_boot = log->boots_before;
+	log->files = xrealloc(log->files, log->n_files + 1, sizeof(*log->files));
+	log->files[log->n_files++] = (struct log_file){xstrdup(name), log->boots_before};
 	log->parser = console_parser_new(on_event, log);
 	console_parser_on_dump(log->parser, on_dump, log);
+	if (log->cfg.baud > 0) {
+		console_load_init(&log->load, log->cfg.baud);
+		console_parser_use_load(log->parser, &log->load);
+	}
 	log->last_disconnect_us = CONSOLE_UNKNOWN;
-	log->boots_before = (unsigned)(log->n_boots + log->boots_dropped);
-	log->n_files++;
+}
+
+const struct log_file *log_file_of(const struct console_log *log, unsigned boot)
+{
+	size_t i = log->n_files;
+
+	while (i > 1 && log->files[i - 1].first_boot > boot)
+		i--;
+	return i > 0 ? &log->files[i - 1] : NULL;
+}
+
+static const char *release_of(const struct console_log *log, unsigned boot)
+{
+	for (size_t i = 0; i < log->n_boots; i++)
+		if (log->boots[i].boot == boot && log->boots[i].release[0])
+			return log->boots[i].release;
+	return NULL;
+}
+
+const struct console_waiver *log_waiver_of(const struct console_log *log,
+					   const struct console_incident *in)
+{
+	return console_waiver_find(log->cfg.waivers, log->cfg.n_waivers, in,
+				   release_of(log, in->boot));
 }
 
 void console_log_feed(struct console_log *log, const void *bytes, size_t n, int64_t t_host_ns)
@@ -235,7 +280,8 @@ struct console_integrity log_sum(const struct console_log *log)
 	return sum;
 }
 
-/* The worst incident that is not suspect; the first of them if several are as bad. */
+/* The worst incident that is neither suspect nor waived; the first of them if several are as bad.
+ */
 static const struct console_incident *worst_incident(const struct console_log *log)
 {
 	const struct console_incident *worst = NULL;
@@ -243,8 +289,9 @@ static const struct console_incident *worst_incident(const struct console_log *l
 	for (size_t i = 0; i < log->incidents.n; i++) {
 		const struct console_incident *in = &log->incidents.rows[i];
 
-		if (in->count && (!worst || console_class_severity(in->cls) >
-						    console_class_severity(worst->cls)))
+		if (in->count && !log_waiver_of(log, in) &&
+		    (!worst ||
+		     console_class_severity(in->cls) > console_class_severity(worst->cls)))
 			worst = in;
 	}
 	return worst;
@@ -303,6 +350,11 @@ void console_log_judge(const struct console_log *log, struct console_log_verdict
 			    title_of(in), in->worst_s);
 	else if (severity >= CONSOLE_STALL)
 		set_verdict(ret, VERDICT_FAIL, console_class_name(in->cls), "%s", title_of(in));
+	else if (log->printing)
+		set_verdict(ret, VERDICT_INCONCLUSIVE, "evidence.probes-agree",
+			    "%" PRIu64 " delays over %" PRId64 " ms, but sending at %" PRId64
+			    " baud may have made them: the line was busy for half of each",
+			    log->printing, log->cfg.limit_us / 1000, log->cfg.baud);
 	else if (sum.bytes == 0)
 		set_verdict(ret, VERDICT_INCONCLUSIVE, "evidence.console-audible",
 			    "the log is empty");

@@ -2,6 +2,7 @@
 /* console_log_priv.h - what console_log.c collects and console_log_show.c shows. */
 #pragma once
 
+#include "console/load.h"
 #include "report/console_log.h"
 
 struct log_delay {
@@ -13,11 +14,20 @@ struct log_delay {
 	bool is_suspect;
 	bool counts; /* for the verdict */
 	unsigned boot;
+	double load_pct;  /* how busy the serial line was meanwhile; < 0 unknown */
+	bool is_printing; /* sending alone may have made it */
 };
 
 struct log_boot {
 	uint64_t offset;
 	char banner[160];
+	unsigned boot;
+	char release[65]; /* "" unknown */
+};
+
+struct log_file {
+	char *name;
+	unsigned first_boot; /* its boots are this one and what follows, up to the next file's */
 };
 
 struct log_work {
@@ -29,9 +39,10 @@ struct log_work {
 struct console_log {
 	struct console_log_cfg cfg;
 	struct console_parser *parser; /* of the current file; NULL between files */
-	char *file;
+	struct log_file *files;
 	size_t n_files;
-	unsigned boots_before;        /* of the current file */
+	unsigned last_boot;
+	unsigned boots_before;        /* first_boot of the current file */
 	struct console_integrity sum; /* of the files that are over */
 	uint64_t events;
 
@@ -39,6 +50,8 @@ struct console_log {
 	int64_t last_disconnect_us;
 	uint64_t disconnects;
 	uint64_t clean_delays, suspect_delays, counted, over;
+	uint64_t printing; /* delays over the limit that sending may have made */
+	struct console_load load;
 	int64_t worst_us; /* of the delays that count; -1 = none */
 
 	struct log_delay *delays; /* CONSOLE_LOG_DELAYS_MAX, NULL until the first */
@@ -52,6 +65,12 @@ struct console_log {
 	uint64_t dumps;
 	struct console_incidents incidents;
 };
+
+/* The file that a boot is of. */
+const struct log_file *log_file_of(const struct console_log *log, unsigned boot);
+/* The waiver that covers an incident, or NULL. */
+const struct console_waiver *log_waiver_of(const struct console_log *log,
+					   const struct console_incident *in);
 
 /* The delay of a DELAY event; -1 if its number is negative. */
 int64_t log_delay_us(const struct console_event *ev);

@@ -45,6 +45,14 @@ static void add_integrity_text(struct strbuf *out, const struct console_integrit
 			strbuf_addf(out, "  %-30s %" PRIu64 "\n", rows[i].name, rows[i].n);
 }
 
+static void add_file(struct strbuf *out, const struct console_log *log, unsigned boot)
+{
+	if (log->n_files < 2)
+		return;
+	strbuf_adds(out, "  in ");
+	add_visible(out, log_file_of(log, boot)->name);
+}
+
 static void add_delays_text(struct strbuf *out, const struct console_log *log)
 {
 	size_t shown = 0;
@@ -69,7 +77,10 @@ static void add_delays_text(struct strbuf *out, const struct console_log *log)
 			add_visible(out, d->probe);
 		}
 		add_stamp(out, d->t_kernel_us);
-		strbuf_addf(out, "%s\n",
+		if (d->load_pct >= 0)
+			strbuf_addf(out, "  line %.0f %% busy", d->load_pct);
+		add_file(out, log, d->boot);
+		strbuf_addf(out, "%s%s\n", d->is_printing ? "  printing may have made it" : "",
 			    d->is_suspect ? "  damaged, does not count"
 			    : d->counts   ? ""
 					  : "  a control, does not count");
@@ -85,6 +96,7 @@ static void add_incidents_text(struct strbuf *out, const struct console_log *log
 		strbuf_adds(out, "\nIncidents\n");
 	for (size_t i = 0; i < log->incidents.n; i++) {
 		const struct console_incident *in = &log->incidents.rows[i];
+		const struct console_waiver *waiver = log_waiver_of(log, in);
 
 		strbuf_addf(out, "  %-18s ", console_class_name(in->cls));
 		text_add_visible(out, in->title[0] ? in->title : in->text,
@@ -101,8 +113,15 @@ static void add_incidents_text(struct strbuf *out, const struct console_log *log
 			strbuf_addf(out, "  worst %" PRId64 " s", in->worst_s);
 		add_stamp(out, in->t_first_us);
 		if (log->n_boots > 1)
-			strbuf_addf(out, "  boot %u", in->boot);
+			strbuf_addf(out, "  boot %u",
+				    in->boot - log_file_of(log, in->boot)->first_boot);
+		add_file(out, log, in->boot);
 		strbuf_adds(out, "\n");
+		if (waiver) {
+			strbuf_adds(out, "    waived: ");
+			add_visible(out, waiver->reason);
+			strbuf_adds(out, "\n");
+		}
 	}
 	if (log->incidents.overflow)
 		strbuf_addf(out, "  … and %" PRIu64 " events of further incidents\n",
@@ -159,6 +178,15 @@ static void set_delay(json_t *obj, int64_t us, int64_t ms, int64_t t_kernel_us, 
 	set(obj, "suspect", json_boolean(is_suspect));
 }
 
+/* The boots of each file are counted for themselves. */
+static void set_place(json_t *obj, const struct console_log *log, unsigned boot)
+{
+	const struct log_file *file = log_file_of(log, boot);
+
+	set_count(obj, "boot", boot - file->first_boot);
+	set_text(obj, "file", file->name);
+}
+
 static json_t *delays_value(const struct console_log *log)
 {
 	json_t *array = json_array();
@@ -169,7 +197,11 @@ static json_t *delays_value(const struct console_log *log)
 
 		set_delay(obj, d->us, d->ms, d->t_kernel_us, d->cpu, d->probe, d->is_suspect);
 		set(obj, "counts", json_boolean(d->counts));
-		set_count(obj, "boot", d->boot);
+		if (d->load_pct >= 0) {
+			set(obj, "console_load_pct", json_real(d->load_pct));
+			set(obj, "printing_explains", json_boolean(d->is_printing));
+		}
+		set_place(obj, log, d->boot);
 		append(array, obj);
 	}
 	return array;
@@ -181,6 +213,7 @@ static json_t *incidents_value(const struct console_log *log)
 
 	for (size_t i = 0; i < log->incidents.n; i++) {
 		const struct console_incident *in = &log->incidents.rows[i];
+		const struct console_waiver *waiver = log_waiver_of(log, in);
 		json_t *obj = json_object();
 
 		set_text(obj, "class", console_class_name(in->cls));
@@ -193,8 +226,10 @@ static json_t *incidents_value(const struct console_log *log)
 			set(obj, "worst_s", json_integer(in->worst_s));
 		set_text(obj, "place", in->place);
 		set_text(obj, "text", in->text);
-		set_count(obj, "boot", in->boot);
+		set_place(obj, log, in->boot);
 		set_count(obj, "offset", in->first_offset);
+		if (waiver)
+			set_text(obj, "waived", waiver->reason);
 		append(array, obj);
 	}
 	return array;
@@ -247,11 +282,16 @@ void console_log_json(struct strbuf *out, const struct console_log *log)
 	if (log->worst_us >= 0)
 		set(root, "worst_ms", json_real((double)log->worst_us / 1000.0));
 	set_count(root, "over", log->over);
+	if (log->cfg.baud > 0) {
+		set(root, "baud", json_integer(log->cfg.baud));
+		set_count(root, "over_while_printing", log->printing);
+	}
 	set_count(root, "disconnects", log->disconnects);
 	for (size_t i = 0; i < log->n_boots; i++) {
 		json_t *obj = json_object();
 
 		set_text(obj, "banner", log->boots[i].banner);
+		set_place(obj, log, log->boots[i].boot);
 		set_count(obj, "start_offset", log->boots[i].offset);
 		append(boots, obj);
 	}

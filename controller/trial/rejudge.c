@@ -3,9 +3,11 @@
 #include "trial/rejudge.h"
 
 #include "base/fdio.h"
+#include "base/parse.h"
 #include "facts.h"
 #include "trial/recording.h"
 
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -122,18 +124,42 @@ static int rejudge_boots(const char *dir, struct run *run, const struct scenario
 	return 0;
 }
 
-/* Reads trial-1.json, trial-2.json, … up to the first that is not there. */
+/* The highest N of the trial-N.json in dir, 0 if there is none. */
+static size_t last_trial(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *de;
+	size_t last = 0;
+
+	while (d && (de = readdir(d))) {
+		auto_free char *number = xstrdup(de->d_name);
+		char *suffix = strstr(number, ".json");
+		struct err unused = {0};
+		uint32_t n;
+
+		if (strncmp(number, "trial-", 6) != 0 || !suffix || suffix[5])
+			continue;
+		*suffix = '\0';
+		if (parse_u32("trial", number + 6, 1, TRIALS_MAX, &n, &unused) == 0 && n > last)
+			last = n;
+	}
+	if (d)
+		closedir(d);
+	return last;
+}
+
+/* Reads trial-1.json, trial-2.json, … to the last; one that is missing between is an error. */
 static int read_trials(const char *dir, struct facts **ret, size_t *ret_n, struct err *e)
 {
 	struct facts *list = NULL;
 	size_t n = 0;
 
-	while (n < TRIALS_MAX) {
+	size_t last = last_trial(dir);
+
+	while (n < last) {
 		auto_free char *path = xasprintf("%s/trial-%zu.json", dir, n + 1);
 		int r;
 
-		if (access(path, F_OK) < 0)
-			break;
 		list = xrealloc(list, n + 1, sizeof(*list));
 		r = facts_read_trial(path, &list[n], e);
 		if (r < 0) {

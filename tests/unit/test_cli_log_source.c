@@ -53,6 +53,7 @@ static void test_a_log_is_read_whatever_it_is_packed_in(void **state)
 		"mv log x",
 		"gzip -c log > x",
 		"xz -c log > x",
+		"zstd -qc log > x",
 		"mkdir x && mv log x/console.log",
 		"mkdir -p x/b && mv log x/b/console.raw && echo 1.000000 83 > x/b/console.timing",
 		"mkdir -p x/a/b && gzip -c log > x/a/b/log.gz && echo 1 > x/a/script.timing",

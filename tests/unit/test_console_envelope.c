@@ -55,6 +55,47 @@ static void test_leading_stamps_are_exact(void **state)
 	}
 }
 
+/* "[", spaces and digits that are five bytes together, ".", six digits, "]". */
+static bool is_short_stamp(const char *s)
+{
+	size_t p = 1;
+
+	while (p < 5 && s[p] == ' ')
+		p++;
+	for (; p < 14; p++) {
+		bool is_digit = s[p] >= '0' && s[p] <= '9';
+
+		if (p == 6 ? s[p] != '.' : p == 13 ? s[p] != ']' : !is_digit)
+			return false;
+	}
+	return s[0] == '[';
+}
+
+static void test_any_other_byte_in_a_stamp_makes_it_none(void **state)
+{
+	static const char *const stamps[] = {"[    2.345678] text", "[   12.345678] text",
+					     "[12345.678901] text"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(stamps); i++) {
+		for (size_t at = 0; at < 14 * 14; at++) {
+			for (unsigned c = 0; c < 256; c++) {
+				struct envelope env;
+				char line[32];
+
+				/* one byte, and two that are the same */
+				strcpy(line, stamps[i]);
+				line[at / 14] = (char)c;
+				line[at % 14] = (char)c;
+				if (envelope_leading(line, strlen(stamps[i]), &env) !=
+				    is_short_stamp(line))
+					fail_msg("'%s' with byte %u at %zu and %zu", stamps[i], c,
+						 at / 14, at % 14);
+			}
+		}
+	}
+}
+
 static void test_both_ways_to_a_leading_stamp_agree(void **state)
 {
 	(void)state;
@@ -172,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leading_stamps_are_exact),
+		cmocka_unit_test(test_any_other_byte_in_a_stamp_makes_it_none),
 		cmocka_unit_test(test_both_ways_to_a_leading_stamp_agree),
 		cmocka_unit_test(test_a_stamp_without_its_padding_is_found_but_not_trusted),
 		cmocka_unit_test(test_ends_of_stamps_without_a_beginning_are_counted),

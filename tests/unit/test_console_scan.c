@@ -100,20 +100,75 @@ static bool is_odd_slow(const char *p, size_t i)
 
 static void test_each_odd_byte_is_found_at_each_place(void **state)
 {
+	struct scan_marks marks;
+
 	(void)state;
-	for (size_t len = 2; len < 90; len++) {
+	for (size_t len = 2; len < 140; len++) {
 		for (size_t at = 0; at + 1 < len; at++) {
 			for (unsigned c = 0; c < 256; c++) {
-				char text[96];
+				char text[144];
 
 				memset(text, 'x', sizeof(text));
 				text[len - 1] = '\n';
 				text[at] = (char)c;
-				assert_int_equal(scan_odd(text, 0, len),
+				assert_int_equal(scan_marks(text, len, &marks),
 						 is_odd_slow(text, at) ? at : len);
 			}
 		}
 	}
+}
+
+static void test_a_cr_at_the_very_end_is_odd_because_nobody_knows_what_follows(void **state)
+{
+	struct scan_marks marks;
+	char text[SCAN_WINDOW];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (size_t n = 1; n <= sizeof(text); n += 63) {
+		text[n - 1] = '\r';
+		assert_int_equal(scan_marks(text, n, &marks), n - 1);
+		text[n - 1] = 'x';
+		assert_int_equal(scan_marks(text, n, &marks), n);
+	}
+}
+
+static void test_line_ends_and_brackets_are_marked_up_to_a_full_window(void **state)
+{
+	struct scan_marks marks;
+	char text[SCAN_WINDOW];
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, 12);
+	for (int round = 0; round < 300; round++) {
+		size_t n = round == 0 ? sizeof(text) : 1 + (size_t)rng_below(&r, sizeof(text));
+		uint64_t density = 1 + rng_below(&r, 200);
+		size_t whole = 0;
+		size_t lf = 0;
+		size_t bracket = 0;
+
+		for (size_t i = 0; i < n; i++)
+			text[i] = rng_below(&r, density) ? 'x' : "\n]"[rng_below(&r, 2)];
+		assert_int_equal(scan_marks(text, n, &marks), n);
+		for (size_t i = 0; i < n; i++) {
+			if (text[i] == '\n') {
+				assert_int_equal(scan_next_mark(marks.lf, lf, n), i);
+				lf = i + 1;
+				whole = i + 1;
+			} else if (text[i] == ']') {
+				assert_int_equal(scan_next_mark(marks.bracket, bracket, n), i);
+				bracket = i + 1;
+			}
+		}
+		assert_int_equal(scan_next_mark(marks.lf, lf, n), n);
+		assert_int_equal(scan_next_mark(marks.bracket, bracket, n), n);
+		assert_int_equal(scan_whole_lines(&marks, n), whole);
+		/* marks behind the end do not count */
+		if (whole > 1)
+			assert_true(scan_whole_lines(&marks, whole - 1) < whole);
+	}
+	assert_int_equal(scan_whole_lines(&marks, 0), 0);
 }
 
 int main(void)
@@ -123,6 +178,9 @@ int main(void)
 		cmocka_unit_test(test_all_groups_of_a_text_are_found),
 		cmocka_unit_test(test_an_anchor_at_the_very_end_is_found),
 		cmocka_unit_test(test_each_odd_byte_is_found_at_each_place),
+		cmocka_unit_test(
+			test_a_cr_at_the_very_end_is_odd_because_nobody_knows_what_follows),
+		cmocka_unit_test(test_line_ends_and_brackets_are_marked_up_to_a_full_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,42 @@ static void test_a_trial_that_saw_more_than_was_recorded_is_refused(void **state
 	unit_rmdir(dir);
 }
 
+static void test_a_trial_missing_between_others_is_an_error(void **state)
+{
+	struct run *run = NULL;
+	char *dir = make_run();
+	auto_free char *second = xasprintf("%s/trial-2.json", dir);
+	struct err e = {0};
+
+	(void)state;
+	write_trial(dir, 2, &written);
+	write_trial(dir, 3, &written);
+	assert_int_equal(rejudge_run(dir, &run, &e), 0);
+	assert_int_equal(run->n_trials, 3);
+	run_free(run);
+	run = NULL;
+	assert_int_equal(unlink(second), 0);
+	assert_true(rejudge_run(dir, &run, &e) < 0);
+	assert_contains(e.text, "trial-2.json");
+	assert_null(run);
+	unit_rmdir(dir);
+}
+
+static void test_a_run_without_its_trials_does_not_pass(void **state)
+{
+	auto_run struct run *run = NULL;
+	char *dir = make_run();
+	auto_free char *first = xasprintf("%s/trial-1.json", dir);
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(unlink(first), 0);
+	assert_int_equal(rejudge_run(dir, &run, &e), 0);
+	assert_int_equal(run->n_trials, 0);
+	assert_int_not_equal(run->result.verdict, VERDICT_PASS);
+	unit_rmdir(dir);
+}
+
 static void test_broken_files_are_named(void **state)
 {
 	static const struct {
@@ -210,6 +246,8 @@ int main(void)
 		cmocka_unit_test(test_an_observation_comes_back_as_it_was),
 		cmocka_unit_test(test_a_recorded_run_is_judged_again),
 		cmocka_unit_test(test_a_trial_that_saw_more_than_was_recorded_is_refused),
+		cmocka_unit_test(test_a_trial_missing_between_others_is_an_error),
+		cmocka_unit_test(test_a_run_without_its_trials_does_not_pass),
 		cmocka_unit_test(test_broken_files_are_named),
 	};
 

@@ -188,15 +188,133 @@ static void test_several_files_are_several_consoles(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		console_log_begin_file(log, "file");
+		console_log_begin_file(log, i == 0 ? "a.log" : "b.log");
 		console_log_feed(log, files[i], strlen(files[i]), 0);
 		console_log_end_file(log);
 	}
 	console_log_text(&out, log, false);
 	assert_contains(strbuf_str(&out), " 2 boots, 1 disconnects");
-	assert_contains(strbuf_str(&out), "boot 2\n");
+	assert_contains(strbuf_str(&out), "boot 1  in b.log\n");
 	assert_contains(strbuf_str(&out), "Delays (1)");
+	assert_contains(strbuf_str(&out), "at [1.000000]  in a.log");
+	strbuf_reset(&out);
+	console_log_json(&out, log);
+	assert_contains(strbuf_str(&out), "\"counts\":false,\"boot\":1,\"file\":\"a.log\"}");
 	console_log_free(log);
+}
+
+/* Without a banner both files are at boot 0, and still two consoles. */
+static void test_the_same_incident_in_two_files_is_two(void **state)
+{
+	static const char hog[] =
+		"[   12.000000] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [dd:1]\n";
+	const struct console_log_cfg cfg = {.limit_us = 50000};
+	struct console_log *log = console_log_new(&cfg);
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		console_log_begin_file(log, i == 0 ? "a.log" : "b.log");
+		console_log_feed(log, hog, sizeof(hog) - 1, 0);
+		console_log_end_file(log);
+	}
+	console_log_text(&out, log, false);
+	assert_contains(strbuf_str(&out), "  in a.log\n");
+	assert_contains(strbuf_str(&out), "  in b.log\n");
+	assert_null(strstr(strbuf_str(&out), "2 times"));
+	console_log_free(log);
+}
+
+static void test_a_waived_incident_condemns_nobody_but_is_shown(void **state)
+{
+	static const char text[] =
+		"[    0.000000] Linux version 6.1.5-x (x) #1 SMP\n"
+		"[   12.000000] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [dd:1]\n"
+		"[   13.000000] rcu: INFO: rcu_sched self-detected stall on CPU\n";
+	static const struct {
+		const char *release;
+		bool is_rcu_waived;
+		const char *reason;
+	} cases[] = {
+		{"6.1.*", false, "rcu-stall"},
+		{"6.2.*", false, "crash"},
+		{NULL, true, "evidence.probe-running"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct console_waiver waivers[] = {
+			{CONSOLE_SOFT_LOCKUP, "dd*", cases[i].release, "slow guest"},
+			{CONSOLE_RCU_STALL, "*", NULL, "slow guest too"},
+		};
+		const struct console_log_cfg cfg = {.limit_us = 50000,
+						    .waivers = waivers,
+						    .n_waivers = cases[i].is_rcu_waived ? 2 : 1};
+		struct console_log *log = console_log_new(&cfg);
+		auto_strbuf struct strbuf out = STRBUF_INIT;
+		struct console_log_verdict v;
+
+		console_log_begin_file(log, "log");
+		console_log_feed(log, text, sizeof(text) - 1, 0);
+		console_log_end_file(log);
+		console_log_judge(log, &v);
+		assert_string_equal(v.reason, cases[i].reason);
+		console_log_text(&out, log, false);
+		assert_contains(strbuf_str(&out), "soft-lockup");
+		if (i != 1) {
+			assert_contains(strbuf_str(&out), "    waived: slow guest\n");
+			strbuf_reset(&out);
+			console_log_json(&out, log);
+			assert_contains(strbuf_str(&out), "\"waived\":\"slow guest\"");
+		}
+		console_log_free(log);
+	}
+}
+
+/* 100 bytes at 115200 baud take 8.7 ms. */
+static void test_a_delay_while_the_line_was_sending_is_flagged(void **state)
+{
+	static const struct {
+		int lines;
+		int64_t baud;
+		const char *reason;
+	} cases[] = {
+		{80, 115200, "evidence.probes-agree"}, /* 0.7 s of sending */
+		{80, 4000000, "over-limit"},           /* 20 ms */
+		{80, 0, "over-limit"},
+		{5, 115200, "over-limit"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct console_log_cfg cfg = {
+			.limit_us = 50000, .attribution_us = 1000000, .baud = cases[i].baud};
+		struct console_log *log = console_log_new(&cfg);
+		auto_strbuf struct strbuf text = STRBUF_INIT;
+		auto_strbuf struct strbuf out = STRBUF_INIT;
+		struct console_log_verdict v;
+
+		strbuf_adds(&text, BANNER DISCONNECT);
+		for (int k = 0; k < cases[i].lines; k++)
+			strbuf_addf(&text, "[  120.100000] %085d\n", 0);
+		strbuf_adds(&text, "[  120.800000] DELAY: 600\n");
+		console_log_begin_file(log, "log");
+		console_log_feed(log, strbuf_str(&text), text.len, 0);
+		console_log_end_file(log);
+		console_log_judge(log, &v);
+		assert_string_equal(v.reason, cases[i].reason);
+		console_log_text(&out, log, false);
+		assert_int_equal(strstr(strbuf_str(&out), " % busy") != NULL, cases[i].baud > 0);
+		assert_int_equal(strstr(strbuf_str(&out), "printing may have made it") != NULL,
+				 i == 0);
+		strbuf_reset(&out);
+		console_log_json(&out, log);
+		assert_int_equal(strstr(strbuf_str(&out), "\"printing_explains\":true") != NULL,
+				 i == 0);
+		assert_int_equal(strstr(strbuf_str(&out), "\"console_load_pct\":") != NULL,
+				 cases[i].baud > 0);
+		console_log_free(log);
+	}
 }
 
 static void test_text_shows_hostile_bytes_harmlessly(void **state)
@@ -221,6 +339,9 @@ int main(void)
 		cmocka_unit_test(test_json_has_the_keys_that_scripts_rely_on),
 		cmocka_unit_test(test_more_delays_than_are_kept_are_counted),
 		cmocka_unit_test(test_several_files_are_several_consoles),
+		cmocka_unit_test(test_the_same_incident_in_two_files_is_two),
+		cmocka_unit_test(test_a_waived_incident_condemns_nobody_but_is_shown),
+		cmocka_unit_test(test_a_delay_while_the_line_was_sending_is_flagged),
 		cmocka_unit_test(test_text_shows_hostile_bytes_harmlessly),
 	};
 

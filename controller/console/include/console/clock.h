@@ -56,6 +56,23 @@ struct console_clock_fit {
 void console_clock_init(struct console_clock *c, int64_t transport_ns);
 /* Stamps that go back are ignored. */
 void console_clock_add(struct console_clock *c, int64_t kernel_us, int64_t host_ns);
+
+/* The same, at less cost for lines that came together. */
+static inline void console_clock_add_quickly(struct console_clock *c, int64_t kernel_us,
+					     int64_t host_ns)
+{
+	struct console_clock_point *fastest = &c->bins[c->bin];
+	int64_t kernel_ns = kernel_us < INT64_MAX / 8 / 1000 ? kernel_us * 1000 : INT64_MAX;
+
+	/* of lines that came at one time the newest took the shortest */
+	if (fastest->host_ns == host_ns && kernel_ns >= c->last_ns && kernel_ns < c->bin_end_ns) {
+		fastest->kernel_ns = kernel_ns;
+		c->last_ns = kernel_ns;
+		c->n++;
+		return;
+	}
+	console_clock_add(c, kernel_us, host_ns);
+}
 /* False with less than two points. */
 bool console_clock_fit(const struct console_clock *c, struct console_clock_fit *ret);
 /*

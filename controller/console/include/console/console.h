@@ -156,6 +156,13 @@ struct console_clock;
 typedef void (*console_dump_fn)(void *self, const struct wqdump *dump, unsigned boot);
 void console_parser_on_dump(struct console_parser *p, console_dump_fn fn, void *self);
 void console_parser_use_clock(struct console_parser *p, struct console_clock *clock);
+/*
+ * Adds every line with its length at its kernel time (that of the newest stamp if it has none) to
+ * the load, which the parser restarts with the same baud rate at each boot. Not owned; NULL: off.
+ * A line's event is told before the line itself is added.
+ */
+struct console_load;
+void console_parser_use_load(struct console_parser *p, struct console_load *load);
 
 /* The newest time stamp seen in this boot, µs, or CONSOLE_UNKNOWN. */
 int64_t console_parser_last_kernel_us(const struct console_parser *p);

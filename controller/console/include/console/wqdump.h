@@ -89,7 +89,7 @@ struct wqdump {
 	int trace_pool;
 };
 
-/* An empty dump. */
+/* An empty dump; rows at and behind the counters stay undefined. */
 void wqdump_init(struct wqdump *d);
 /*
  * Reads one message text (without envelope). False if it is no part of a dump; such lines may

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "console/console.h"
 #include "console/incidents.h"
+#include "console/waiver.h"
 #include "console/wqdump.h"
 #include "judge/judge.h"
 
@@ -26,6 +27,11 @@ struct console_log_cfg {
 	/* Probes whose delays count; a line without a probe's name counts as well. */
 	const char *const *probes;
 	size_t n_probes;
+	/* Incidents that do not count; not owned, may be NULL. */
+	const struct console_waiver *waivers;
+	size_t n_waivers;
+	/* Of the serial line, to tell whether printing may have made a delay; 0: not looked at. */
+	int64_t baud;
 	/* Called for each delay and incident line as it comes, for --follow; may be NULL. */
 	console_event_fn on_event;
 	void *self;
@@ -37,7 +43,10 @@ struct console_log *console_log_new(const struct console_log_cfg *cfg);
 /* Accepts NULL. */
 void console_log_free(struct console_log *log);
 
-/* Several files make one log; each begins a console of its own. name is for messages. */
+/*
+ * Several files make one log; each begins a console of its own, with boots of its own. name tells
+ * where a delay or an incident was if there are several.
+ */
 void console_log_begin_file(struct console_log *log, const char *name);
 void console_log_feed(struct console_log *log, const void *bytes, size_t n, int64_t t_host_ns);
 /* Nothing came for a while. */
