@@ -7,8 +7,11 @@
 #include <string.h>
 
 #define CONSUMER "stallrig"
-#define DEV_DIR  "/dev"
 #define EVENTS   1 /* read at once */
+
+#ifndef GPIO_DEV_DIR
+#define GPIO_DEV_DIR "/dev"
+#endif
 
 struct gpio {
 	struct gpiod_chip *chip;
@@ -94,7 +97,7 @@ static struct gpiod_chip *each_chip(bool (*fn)(struct gpiod_chip *chip, void *ar
 				    int *ret_errno)
 {
 	struct gpiod_chip *kept = NULL;
-	DIR *d = opendir(DEV_DIR);
+	DIR *d = opendir(GPIO_DEV_DIR);
 	struct dirent *entry;
 
 	*ret_errno = d ? 0 : errno;
@@ -104,7 +107,7 @@ static struct gpiod_chip *each_chip(bool (*fn)(struct gpiod_chip *chip, void *ar
 
 		if (strncmp(entry->d_name, "gpiochip", 8) != 0)
 			continue;
-		path = xasprintf("%s/%s", DEV_DIR, entry->d_name);
+		path = xasprintf("%s/%s", GPIO_DEV_DIR, entry->d_name);
 		chip = gpiod_chip_open(path);
 		if (!chip) {
 			*ret_errno = errno;
