@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#define FUTILE_AFTER                                                                 \
+	4u /* times the least trials: from then on ends may be called the same early \
+	    */
 #define DELTA_BUDGET ((size_t)16 << 20) /* entries of struct graph's lists: 64 MiB */
 
 static const char *const event_names[BISECT_EV_MAX] = {
@@ -177,7 +180,11 @@ int bisect_core_new(const struct bisect_cfg *cfg, const struct bisect_commit *co
 	b->last_built = GRAPH_NONE;
 	b->is_untestable = xcalloc(n, 1);
 	b->is_cached = xcalloc(n, 1);
-	b->run = xcalloc(n, sizeof(*b->run));
+	b->set_of = xcalloc(n, sizeof(*b->set_of));
+	b->distance = xcalloc(n, sizeof(*b->distance));
+	b->p_untestable = xcalloc(n, sizeof(*b->p_untestable));
+	b->set_p = xcalloc(n, sizeof(*b->set_p));
+	b->is_done = xcalloc(n, 1);
 	b->class_of = xcalloc(n, sizeof(*b->class_of));
 	b->post = xcalloc(n, sizeof(*b->post));
 	b->p_bad = xcalloc(n, sizeof(*b->p_bad));
@@ -186,6 +193,8 @@ int bisect_core_new(const struct bisect_cfg *cfg, const struct bisect_commit *co
 	b->class_first = xcalloc(b->cap_classes, sizeof(*b->class_first));
 	b->class_told = xcalloc(b->cap_classes, sizeof(*b->class_told));
 	b->class_prior = xcalloc(b->cap_classes, sizeof(*b->class_prior));
+	b->class_p = xcalloc(b->cap_classes, sizeof(*b->class_p));
+	b->class_ev = xcalloc(b->cap_classes, sizeof(*b->class_ev));
 	b->class_good = xcalloc(b->cap_classes * RATES_GRID, sizeof(*b->class_good));
 	b->class_bad = xcalloc(b->cap_classes * RATES_GRID, sizeof(*b->class_bad));
 	b->class_prior[0] = 1;
@@ -208,13 +217,19 @@ void bisect_core_free(struct bisect_core *b)
 	util_free(b->prior);
 	util_free(b->is_untestable);
 	util_free(b->is_cached);
-	util_free(b->run);
+	util_free(b->set_of);
+	util_free(b->distance);
+	util_free(b->p_untestable);
+	util_free(b->set_p);
+	util_free(b->is_done);
 	util_free(b->tested);
 	util_free(b->class_of);
 	util_free(b->class_first);
 	util_free(b->class_good);
 	util_free(b->class_bad);
 	util_free(b->class_told);
+	util_free(b->class_p);
+	util_free(b->class_ev);
 	util_free(b->class_prior);
 	util_free(b->post);
 	util_free(b->p_bad);
@@ -233,8 +248,7 @@ size_t core_find_tested(const struct bisect_core *b, uint32_t commit)
 	return i;
 }
 
-/* If the culprit is one of this class, is the tested commit bad? */
-static bool makes_bad(const struct bisect_core *b, size_t class, const struct tested *t)
+bool core_makes_bad(const struct bisect_core *b, size_t class, const struct tested *t)
 {
 	return t->bits && graph_bit(t->bits, b->class_first[class]);
 }
@@ -249,6 +263,8 @@ static size_t add_class(struct bisect_core *b, size_t like, uint32_t first)
 		b->class_first = xrealloc(b->class_first, cap, sizeof(*b->class_first));
 		b->class_told = xrealloc(b->class_told, cap, sizeof(*b->class_told));
 		b->class_prior = xrealloc(b->class_prior, cap, sizeof(*b->class_prior));
+		b->class_p = xrealloc(b->class_p, cap, sizeof(*b->class_p));
+		b->class_ev = xrealloc(b->class_ev, cap, sizeof(*b->class_ev));
 		b->class_good = xrealloc(b->class_good, cap * RATES_GRID, sizeof(double));
 		b->class_bad = xrealloc(b->class_bad, cap * RATES_GRID, sizeof(double));
 		b->cap_classes = cap;
@@ -263,6 +279,8 @@ static size_t add_class(struct bisect_core *b, size_t like, uint32_t first)
 	       RATES_GRID * sizeof(double));
 	return to;
 }
+
+static void update_sets(struct bisect_core *b);
 
 /* Splits each class into the culprits that make the new tested commit bad and the rest. */
 static void split_classes(struct bisect_core *b, const struct tested *t)
@@ -304,6 +322,8 @@ static struct tested *get_tested(struct bisect_core *b, uint32_t commit)
 		t->bits = xcalloc(graph_bits_words(&b->g), sizeof(*t->bits));
 		graph_ancestor_bits(&b->g, commit, t->bits);
 		split_classes(b, t);
+		if (b->is_untestable[commit])
+			update_sets(b);
 	}
 	return t;
 }
@@ -314,7 +334,7 @@ static void add_to_classes(struct bisect_core *b, const struct tested *t, double
 	size_t n = (size_t)b->rates.n_f * RATES_RHO;
 
 	for (size_t class = 0; class < b->n_classes; class ++) {
-		bool is_bad = makes_bad(b, class, t);
+		bool is_bad = core_makes_bad(b, class, t);
 		double *to = (is_bad ? b->class_bad : b->class_good) + class * RATES_GRID;
 		const double *from = t->log_lik[is_bad ? SIDE_BAD : SIDE_GOOD];
 
@@ -449,7 +469,7 @@ static void take_told(struct bisect_core *b, const struct bisect_event *ev)
 	t->told += odds;
 	t->is_told = true;
 	for (size_t class = 0; class < b->n_classes; class ++)
-		if (makes_bad(b, class, t))
+		if (core_makes_bad(b, class, t))
 			b->class_told[class] += odds;
 }
 
@@ -491,6 +511,56 @@ static int check_event(const struct bisect_core *b, const struct bisect_event *e
 	return 0;
 }
 
+/*
+ * Two culprits differ for nobody if the same testable commits descend from both. Each testable
+ * commit gets a number (splitmix64's finish of its index), each culprit the sum over its testable
+ * descendants: equal sums are equal sets but for one in 2^64.
+ */
+static void update_sets(struct bisect_core *b)
+{
+	size_t n = b->g.n, cap = 1;
+	auto_free uint64_t *value = xcalloc(n, sizeof(*value));
+	auto_free uint64_t *sum = xcalloc(n, sizeof(*sum));
+	auto_free uint32_t *table = NULL; /* one more than the first commit of a set; 0 = free */
+
+	for (size_t c = 0; c < n; c++) {
+		uint64_t z = (c + 1) * 0x9E3779B97F4A7C15u;
+
+		z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+		z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+		/* what has trials tells apart even if it cannot be tested again */
+		if (!b->is_untestable[c] || core_find_tested(b, (uint32_t)c) < b->n_tested)
+			value[c] = z ^ (z >> 31);
+	}
+	graph_sum_descendants(&b->g, value, sum);
+
+	while (cap < 2 * n)
+		cap *= 2;
+	table = xcalloc(cap, sizeof(*table));
+	b->n_sets = 0;
+	for (uint32_t c = 0; c < n; c++) {
+		size_t at = sum[c] & (cap - 1);
+
+		while (table[at] && sum[table[at] - 1] != sum[c])
+			at = (at + 1) & (cap - 1);
+		if (table[at]) {
+			b->set_of[c] = b->set_of[table[at] - 1];
+		} else {
+			table[at] = c + 1;
+			b->set_of[c] = (uint32_t)b->n_sets++;
+		}
+	}
+}
+
+static void set_untestable(struct bisect_core *b, uint32_t commit, bool is_untestable)
+{
+	if (b->is_untestable[commit] == is_untestable)
+		return;
+	b->is_untestable[commit] = is_untestable;
+	b->n_untestable += is_untestable ? 1 : (size_t)-1;
+	update_sets(b);
+}
+
 int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev, struct err *e)
 {
 	bool is_good_end = ev->commit == BISECT_GOOD_END;
@@ -512,11 +582,11 @@ int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev, stru
 	case BISECT_EV_UNTESTABLE:
 		if (is_good_end)
 			return err_set(e, ERR_CONFIG, EINVAL, "bisect: the good end is untestable");
-		b->is_untestable[ev->commit] = 1;
+		set_untestable(b, ev->commit, true);
 		break;
 	case BISECT_EV_TESTABLE:
 		if (!is_good_end)
-			b->is_untestable[ev->commit] = 0;
+			set_untestable(b, ev->commit, false);
 		break;
 	case BISECT_EV_BUILT:
 		b->used.builds++;
@@ -562,45 +632,43 @@ static double ends_differ(const struct bisect_core *b)
 
 	if (b->rates.is_known)
 		return 1;
-	rates_integrate(&b->rates, nothing, nothing, false, &prior);
-	rates_integrate(&b->rates, good, bad, false, &differ);
+	rates_integrate(&b->rates, nothing, nothing, &prior);
+	rates_integrate(&b->rates, good, bad, &differ);
 	return 1 / (1 + exp(rates_same(&b->rates, good, bad) -
 			    (differ.log_evidence - prior.log_evidence)));
 }
 
 static void refresh(struct bisect_core *b)
 {
-	auto_free struct rates_evidence *ev = xcalloc(b->n_classes, sizeof(*ev));
-	auto_free double *weight = xcalloc(b->n_classes, sizeof(*weight));
+	struct rates_evidence *ev = b->class_ev;
+	double *p = b->class_p;
 	double max = -INFINITY, total = 0;
 
 	for (size_t k = 0; k < b->n_classes; k++) {
 		rates_integrate(&b->rates, b->class_good + k * RATES_GRID,
-				b->class_bad + k * RATES_GRID, true, &ev[k]);
-		weight[k] = ev[k].log_evidence + b->class_told[k] + log(b->class_prior[k]);
-		max = fmax(max, weight[k]);
+				b->class_bad + k * RATES_GRID, &ev[k]);
+		p[k] = ev[k].log_evidence + b->class_told[k] + log(b->class_prior[k]);
+		max = fmax(max, p[k]);
 	}
 	for (size_t k = 0; k < b->n_classes; k++) {
-		weight[k] = exp(weight[k] - max);
-		total += weight[k];
+		p[k] = exp(p[k] - max);
+		total += p[k];
 	}
 
 	memset(b->mean, 0, sizeof(b->mean));
 	memset(b->mean_rho, 0, sizeof(b->mean_rho));
 	memset(b->marginal, 0, sizeof(b->marginal));
 	for (size_t k = 0; k < b->n_classes; k++) {
-		double p = weight[k] / total;
-
+		p[k] /= total;
 		for (unsigned side = 0; side < 2; side++) {
-			b->mean[side] += p * ev[k].mean[side];
-			b->mean_rho[side] += p * ev[k].mean_rho[side];
+			b->mean[side] += p[k] * ev[k].mean[side];
+			b->mean_rho[side] += p[k] * ev[k].mean_rho[side];
 			for (unsigned i = 0; i < b->rates.n_f; i++)
-				b->marginal[side][i] += p * ev[k].marginal[side][i];
+				b->marginal[side][i] += p[k] * ev[k].marginal[side][i];
 		}
-		weight[k] = p / b->class_prior[k];
 	}
 	for (size_t c = 0; c < b->g.n; c++)
-		b->post[c] = b->prior[c] * weight[b->class_of[c]];
+		b->post[c] = b->prior[c] * (p[b->class_of[c]] / b->class_prior[b->class_of[c]]);
 	graph_sum_ancestors(&b->g, b->post, b->p_bad);
 	b->p_ends_differ = ends_differ(b);
 }
@@ -638,76 +706,25 @@ size_t bisect_core_top(const struct bisect_core *b, struct bisect_candidate *ret
 
 /* ---- the answer ---- */
 
-static int compare_keys(const void *x, const void *y)
-{
-	const uint64_t *a = x, *c = y;
-
-	return a[0] < c[0] ? -1 : a[0] > c[0] ? 1 : a[1] < c[1] ? -1 : a[1] > c[1];
-}
-
-/*
- * Two culprits differ for nobody if the same testable commits descend from both. Each testable
- * commit gets a number (splitmix64's finish of its index), each culprit the sum over its testable
- * descendants: equal sums are equal sets but for one in 2^64.
- */
-uint32_t *core_sets(const struct bisect_core *b, size_t *ret_n)
-{
-	size_t n = b->g.n, n_sets = 0;
-	uint32_t *set_of = xcalloc(n, sizeof(*set_of));
-	auto_free uint64_t *value = xcalloc(n, sizeof(*value));
-	auto_free uint64_t *sum = xcalloc(n, sizeof(*sum));
-	auto_free uint64_t *keys = xcalloc(n, 2 * sizeof(*keys));
-
-	for (size_t c = 0; c < n; c++) {
-		uint64_t z = (c + 1) * 0x9E3779B97F4A7C15u;
-
-		z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-		z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-		/* what has trials tells apart even if it cannot be tested again */
-		if (!b->is_untestable[c] || core_find_tested(b, (uint32_t)c) < b->n_tested)
-			value[c] = z ^ (z >> 31);
-	}
-	graph_sum_descendants(&b->g, value, sum);
-	for (size_t c = 0; c < n; c++) {
-		keys[2 * c] = sum[c];
-		keys[2 * c + 1] = c;
-	}
-	qsort(keys, n, 2 * sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < n; i++) {
-		if (i && keys[2 * i] != keys[2 * i - 2])
-			n_sets++;
-		set_of[keys[2 * i + 1]] = (uint32_t)n_sets;
-	}
-	*ret_n = n_sets + 1;
-	return set_of;
-}
-
-static bool has_untestable(const struct bisect_core *b)
-{
-	return memchr(b->is_untestable, 1, b->g.n) != NULL;
-}
-
 /* The likeliest set and its probability. Without untestable commits sets are single commits. */
-static double best_answer(const struct bisect_core *b, uint32_t **ret_set_of, uint32_t *ret_best)
+static double best_answer(const struct bisect_core *b, uint32_t *ret_best)
 {
-	auto_free uint32_t *set_of = NULL;
-	auto_free double *p = NULL;
+	const double *p = b->post;
 	uint32_t best = 0;
 	size_t n = b->g.n;
 
-	if (has_untestable(b)) {
-		set_of = core_sets(b, &n);
-		p = xcalloc(n, sizeof(*p));
+	if (b->n_untestable) {
+		n = b->n_sets;
+		memset(b->set_p, 0, n * sizeof(*b->set_p));
 		for (size_t c = 0; c < b->g.n; c++)
-			p[set_of[c]] += b->post[c];
+			b->set_p[b->set_of[c]] += b->post[c];
+		p = b->set_p;
 	}
 	for (uint32_t i = 1; i < n; i++)
-		if ((p ? p[i] > p[best] : b->post[i] > b->post[best]))
+		if (p[i] > p[best])
 			best = i;
 	*ret_best = best;
-	if (ret_set_of)
-		*ret_set_of = take(set_of);
-	return p ? p[best] : b->post[best];
+	return p[best];
 }
 
 /* True if testing something could still tell the candidates apart. */
@@ -719,7 +736,7 @@ static bool can_go_on(const struct bisect_core *b)
 	return false;
 }
 
-enum bisect_state core_state(const struct bisect_core *b)
+enum bisect_state core_state(const struct bisect_core *b, double *ret_p_answer)
 {
 	size_t good = core_find_tested(b, BISECT_GOOD_END);
 	size_t bad = core_find_tested(b, (uint32_t)b->g.n - 1);
@@ -727,16 +744,21 @@ enum bisect_state core_state(const struct bisect_core *b)
 	unsigned n_bad = bad < b->n_tested ? b->tested[bad].trials : 0;
 	bool is_measured = n_good >= b->cfg.ends_min_trials && n_bad >= b->cfg.ends_min_trials;
 	uint32_t best;
+	double p = best_answer(b, &best);
 
+	if (ret_p_answer)
+		*ret_p_answer = p;
 	if (!b->rates.is_known) {
-		if (is_measured && b->p_ends_differ < 1 - b->cfg.ends_confidence)
+		if (n_good >= FUTILE_AFTER * b->cfg.ends_min_trials &&
+		    n_bad >= FUTILE_AFTER * b->cfg.ends_min_trials &&
+		    b->p_ends_differ < (1 - b->cfg.ends_confidence) / 10)
 			return BISECT_REFUSED;
 		if (!is_measured || b->p_ends_differ < b->cfg.ends_confidence)
 			return n_good >= b->cfg.ends_max_trials && n_bad >= b->cfg.ends_max_trials
 				       ? BISECT_REFUSED
 				       : BISECT_MEASURING_ENDS;
 	}
-	if (best_answer(b, NULL, &best) >= b->cfg.target)
+	if (p >= b->cfg.target)
 		return BISECT_DONE;
 	if ((b->cfg.max_trials && b->used.trials >= b->cfg.max_trials) || !can_go_on(b))
 		return BISECT_EXHAUSTED;
@@ -745,37 +767,29 @@ enum bisect_state core_state(const struct bisect_core *b)
 
 size_t bisect_core_answer(const struct bisect_core *b, uint32_t **ret, double *ret_probability)
 {
-	auto_free uint32_t *set_of = NULL;
-	auto_free uint8_t *is_in = xcalloc(b->g.n, 1);
+	auto_free uint8_t *is_taken = xcalloc(b->g.n, 1); /* by number of the set */
 	uint32_t best, *answer;
 	size_t n = 0;
-	double p = best_answer(b, &set_of, &best);
+	double p = best_answer(b, &best);
 
-	if (!set_of) {
-		set_of = xcalloc(b->g.n, sizeof(*set_of));
-		for (uint32_t c = 0; c < b->g.n; c++)
-			set_of[c] = c;
-	}
-	for (uint32_t c = 0; c < b->g.n; c++)
-		is_in[c] = set_of[c] == best;
-	if (core_state(b) == BISECT_EXHAUSTED) {
-		auto_free struct bisect_candidate *all = xcalloc(b->g.n, sizeof(*all));
+	is_taken[best] = 1;
+	if (core_state(b, NULL) == BISECT_EXHAUSTED) {
+		auto_free struct bisect_candidate *sets = xcalloc(b->g.n, sizeof(*sets));
 
-		/* likeliest commits first, each with its whole set */
-		bisect_core_top(b, all, b->g.n);
+		for (uint32_t c = 0; c < b->g.n; c++) {
+			sets[c].commit = c; /* the set's number */
+			sets[b->n_untestable ? b->set_of[c] : c].probability += b->post[c];
+		}
+		qsort(sets, b->g.n, sizeof(*sets), compare_candidates);
+		p = 0;
 		for (size_t i = 0; i < b->g.n && p < b->cfg.target; i++) {
-			if (is_in[all[i].commit])
-				continue;
-			for (uint32_t c = 0; c < b->g.n; c++)
-				if (set_of[c] == set_of[all[i].commit]) {
-					is_in[c] = 1;
-					p += b->post[c];
-				}
+			is_taken[sets[i].commit] = 1;
+			p += sets[i].probability;
 		}
 	}
 	answer = xcalloc(b->g.n, sizeof(*answer));
 	for (uint32_t c = 0; c < b->g.n; c++)
-		if (is_in[c])
+		if (is_taken[b->n_untestable ? b->set_of[c] : c])
 			answer[n++] = c;
 	*ret = answer;
 	*ret_probability = fmin(p, 1);

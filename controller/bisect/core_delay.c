@@ -90,9 +90,9 @@ void delay_fit(const struct delay_obs *obs, size_t n, struct delay_model *ret)
 	if (n_over < 2 || n - n_over < 2)
 		return;
 
-	ret->broad_mu = sum / (double)n;
+	sum /= (double)n;
 	for (size_t i = 0; i < n; i++)
-		squares += (obs[i].log_ms - ret->broad_mu) * (obs[i].log_ms - ret->broad_mu);
+		squares += (obs[i].log_ms - sum) * (obs[i].log_ms - sum);
 	ret->broad_sigma = 2 * fmax(sqrt(squares / (double)n), 0.5);
 
 	for (unsigned round = 0; round < EM_ROUNDS; round++) {
@@ -120,23 +120,31 @@ void delay_fit(const struct delay_obs *obs, size_t n, struct delay_model *ret)
 		ret->mu[1] - ret->mu[0] > APART_SIGMAS * (ret->sigma[0] + ret->sigma[1]) / 2;
 }
 
+/* Stall against quiet for a delay of exactly x. The share of outliers, as dense everywhere as the
+   spread of all delays is at its centre, bounds what one delay can say. */
+static double density_ratio(const struct delay_model *m, double x)
+{
+	double floor = OUTLIERS / (1 - OUTLIERS) * exp(log_normal(0, 0, m->broad_sigma));
+
+	return (exp(log_student(x, m->mu[1], m->sigma[1], m->n[1])) + floor) /
+	       (exp(log_student(x, m->mu[0], m->sigma[0], m->n[0])) + floor);
+}
+
 struct soft delay_soft(const struct delay_model *m, const struct delay_obs *o)
 {
 	/* Beyond the centres the ratio may only grow: a wide tail of the quiet component must not
 	   make the longest delays look quiet again, nor the shortest look like stalls. */
 	double x = fmin(fmax(o->log_ms, m->mu[0]), m->mu[1]);
-	double h[2], broad, top;
+	double ratio = density_ratio(m, x);
 
-	for (unsigned k = 0; k < 2; k++)
-		h[k] = o->is_censored && o->log_ms < m->mu[1]
-			       ? survival(x, m->mu[k], m->sigma[k], m->n[k])
-			       : exp(log_student(x, m->mu[k], m->sigma[k], m->n[k]));
-	broad = o->is_censored ? survival(x, m->broad_mu, m->broad_sigma, 1e9)
-			       : exp(log_normal(x, m->broad_mu, m->broad_sigma));
-	for (unsigned k = 0; k < 2; k++)
-		h[k] = (1 - OUTLIERS) * h[k] + OUTLIERS * broad;
-	top = fmax(h[0], h[1]);
-	return (struct soft){.quiet = h[0] / top, .stall = h[1] / top};
+	if (o->is_censored) {
+		double later = survival(x, m->mu[1], m->sigma[1], m->n[1]) /
+			       survival(x, m->mu[0], m->sigma[0], m->n[0]);
+
+		ratio = fmax(ratio, fmin(later, density_ratio(m, m->mu[1])));
+	}
+	return ratio > 1 ? (struct soft){.quiet = 1 / ratio, .stall = 1}
+			 : (struct soft){.quiet = 1, .stall = ratio};
 }
 
 double delay_stall_share(const struct delay_model *m, unsigned component)

@@ -5,6 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Of estimates, fitted to tests/bench/bisect: */
+#define UNKNOWN_RATES_PRICE \
+	1.6                  /* times as many trials if the rates have to be learned on the way */
+#define BITS_OF_A_COMMIT 1.5 /* a tested commit yields that times its first batch's information */
+
 #define STEPS        64u  /* of the probability that a commit is bad, in tables of information */
 #define UNKNOWN_BASE 0.02 /* probability that a commit without untestable neighbours is one */
 #define UNKNOWN_NEAR 0.9  /* that one right beside an untestable one is */
@@ -17,25 +22,31 @@ static double entropy_term(double p)
 	return p > 0 ? -p * log2(p) : 0;
 }
 
-/* What a trial tells when only "rather a stall" or "rather quiet" is asked of it. */
+/*
+ * What a trial tells when only "rather a stall" or "rather quiet" is asked of it: shares of trials
+ * that look like stalls among those that are quiet and those that stall.
+ */
 struct channel {
-	double over[2]; /* by side */
+	double quiet, stall;
+	double over[2]; /* rate of trials that look like stalls, by side, at the mean rates */
 };
+
+static double looks_like_stall(const struct channel *ch, double f)
+{
+	f = f * ch->stall + (1 - f) * ch->quiet;
+	return fmin(fmax(f, 1e-4), 1 - 1e-4);
+}
 
 static struct channel channel_of(const struct bisect_core *b)
 {
-	double quiet = 0, stall = 1;
-	struct channel ch;
+	struct channel ch = {.quiet = 0, .stall = 1};
 
 	if (b->delay.is_usable) {
-		quiet = delay_stall_share(&b->delay, 0);
-		stall = delay_stall_share(&b->delay, 1);
+		ch.quiet = delay_stall_share(&b->delay, 0);
+		ch.stall = delay_stall_share(&b->delay, 1);
 	}
-	for (unsigned side = 0; side < 2; side++) {
-		double f = b->mean[side] * stall + (1 - b->mean[side]) * quiet;
-
-		ch.over[side] = fmin(fmax(f, 1e-4), 1 - 1e-4);
-	}
+	for (unsigned side = 0; side < 2; side++)
+		ch.over[side] = looks_like_stall(&ch, b->mean[side]);
 	return ch;
 }
 
@@ -47,37 +58,136 @@ static void binomial(double f, unsigned m, double *ret)
 		ret[k + 1] = ret[k] * (m - k) / (k + 1.0) * f / (1 - f);
 }
 
-/*
- * Mutual information, in bits, between "this commit is bad" and the number of failures in m trials:
- * the entropy of the outcome less what is left of it once good or bad is known. It is also the
- * expected information about the culprit, which decides good or bad.
- */
-static double information(const double *good, const double *bad, unsigned m, double p)
+static double entropy(const double *p, unsigned m)
 {
 	double bits = 0;
 
 	for (unsigned k = 0; k <= m; k++)
-		bits += entropy_term(p * bad[k] + (1 - p) * good[k]) - p * entropy_term(bad[k]) -
-			(1 - p) * entropy_term(good[k]);
-	return fmax(bits, 0);
+		bits += entropy_term(p[k]);
+	return bits;
+}
+
+/* Distributions of the number of failures in m trials for each m of trial_counts, one after the
+   other, at each value of the rate. */
+#define N_OUTCOMES (2 + 3 + 5 + 9 + 17 + 33)
+struct outcomes {
+	double p[2][RATES_F][N_OUTCOMES];
+};
+
+static void fill_outcomes(const struct bisect_core *b, const struct channel *ch,
+			  struct outcomes *ret)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned f = 0; f < b->rates.n_f; f++) {
+			double *to = ret->p[side][f];
+
+			for (unsigned i = 0; i < N_COUNTS; to += trial_counts[i++] + 1)
+				binomial(looks_like_stall(ch, b->rates.f[side][f]), trial_counts[i],
+					 to);
+		}
+}
+
+/* The same with the rate integrated out: weight of each value of the rate. */
+static void mix_outcomes(const struct bisect_core *b, const struct outcomes *o, enum side side,
+			 const double *weight, double ret[N_OUTCOMES])
+{
+	memset(ret, 0, N_OUTCOMES * sizeof(*ret));
+	for (unsigned f = 0; f < b->rates.n_f; f++)
+		if (weight[f] > 1e-6)
+			for (unsigned k = 0; k < N_OUTCOMES; k++)
+				ret[k] += weight[f] * o->p[side][f][k];
 }
 
 struct table {
 	double bits[N_COUNTS][STEPS + 1];
 };
 
-static void fill_table(const struct channel *ch, struct table *t)
+/*
+ * Mutual information, in bits, between "this commit is bad" and the number of failures in m trials,
+ * for m of trial_counts and probabilities of bad from 0 to 1: the entropy of the outcome less what
+ * is left of it once good or bad is known. It is also the expected information about the culprit,
+ * which decides good or bad.
+ */
+static void fill_table(const struct bisect_core *b, const struct outcomes *o, struct table *t)
 {
-	double good[33], bad[33];
+	double by_side[2][N_OUTCOMES], mixed[33];
+	const double *good = by_side[SIDE_GOOD], *bad = by_side[SIDE_BAD];
 
+	for (unsigned side = 0; side < 2; side++)
+		mix_outcomes(b, o, (enum side)side, b->marginal[side], by_side[side]);
 	for (unsigned i = 0; i < N_COUNTS; i++) {
 		unsigned m = trial_counts[i];
+		double left_good = entropy(good, m), left_bad = entropy(bad, m);
 
-		binomial(ch->over[SIDE_GOOD], m, good);
-		binomial(ch->over[SIDE_BAD], m, bad);
-		for (unsigned k = 0; k <= STEPS; k++)
-			t->bits[i][k] = information(good, bad, m, (double)k / STEPS);
+		for (unsigned step = 0; step <= STEPS; step++) {
+			double p = (double)step / STEPS;
+
+			for (unsigned k = 0; k <= m; k++)
+				mixed[k] = p * bad[k] + (1 - p) * good[k];
+			t->bits[i][step] =
+				fmax(entropy(mixed, m) - p * left_bad - (1 - p) * left_good, 0);
+		}
+		good += m + 1;
+		bad += m + 1;
 	}
+}
+
+/* What a class of culprits expects of a tested commit, by the commit's side under it. */
+struct expected {
+	size_t class;
+	double p;
+	double mixed[2][N_OUTCOMES];
+	double left[2][N_COUNTS]; /* entropies of each count's outcomes */
+};
+
+/* For the classes that matter; returns how many. */
+static size_t fill_expected(const struct bisect_core *b, const struct outcomes *o,
+			    struct expected *ret)
+{
+	size_t n = 0;
+
+	for (size_t class = 0; class < b->n_classes; class ++) {
+		struct expected *x = &ret[n];
+
+		if (b->class_p[class] < 1e-5)
+			continue;
+		x->class = class;
+		x->p = b->class_p[class];
+		for (unsigned side = 0; side < 2; side++) {
+			const double *at = x->mixed[side];
+
+			mix_outcomes(b, o, (enum side)side, b->class_ev[class].marginal[side],
+				     x->mixed[side]);
+			for (unsigned i = 0; i < N_COUNTS; at += trial_counts[i++] + 1)
+				x->left[side][i] = entropy(at, trial_counts[i]);
+		}
+		n++;
+	}
+	return n;
+}
+
+/*
+ * The same for a commit that has trials, or an end, exactly: what it has shown so far belongs to
+ * what each class of culprits says about the rates. Many trials that fit a good commit of a high
+ * rate as well as a bad one of a low rate promise nothing more here; a trial of an end, which says
+ * nothing about the culprit by itself, promises something if it can decide between such rates.
+ */
+static void tested_bits(const struct bisect_core *b, const struct expected *x, size_t n,
+			const struct tested *t, double ret[N_COUNTS])
+{
+	double total[N_OUTCOMES] = {0}, left[N_COUNTS] = {0};
+	const double *at = total;
+
+	for (; n--; x++) {
+		unsigned side = core_makes_bad(b, x->class, t) ? SIDE_BAD : SIDE_GOOD;
+
+		for (unsigned k = 0; k < N_OUTCOMES; k++)
+			total[k] += x->p * x->mixed[side][k];
+		for (unsigned i = 0; i < N_COUNTS; i++)
+			left[i] += x->p * x->left[side][i];
+	}
+	for (unsigned i = 0; i < N_COUNTS; at += trial_counts[i++] + 1)
+		ret[i] = fmax(entropy(at, trial_counts[i]) - left[i], 0);
 }
 
 static double look_up(const double *bits, double p)
@@ -161,28 +271,24 @@ static void guess_untestable(const struct bisect_core *b, double *ret)
 		run = fmax(run, length);
 	}
 
+	if (length <= 0) {
+		for (size_t c = 0; c < n; c++)
+			ret[c] = is_fine[c] ? 0 : UNKNOWN_BASE;
+		return;
+	}
 	for (unsigned pass = 0; pass < 2; pass++) {
-		size_t nearest = n; /* n = none, or a testable one came after it */
+		double p = 0, fade = exp(-1 / run); /* near untestable ones, going away from them */
 
 		for (size_t i = 0; i < n; i++) {
 			size_t c = pass ? n - 1 - i : i;
-			double p = 0;
 
-			if (is_fine[c])
-				nearest = n;
-			if (b->is_untestable[c])
-				nearest = c;
-			if (nearest != n) {
-				size_t d = nearest > c ? nearest - c : c - nearest;
-
-				p = UNKNOWN_NEAR * exp(-(double)d / run);
-			}
+			p = b->is_untestable[c] ? UNKNOWN_NEAR : is_fine[c] ? 0 : p * fade;
 			if (!pass)
 				ret[c] = p;
+			else if (ret[c] > 0 && p > 0)
+				ret[c] = UNKNOWN_NEAR; /* in between */
 			else
-				ret[c] = ret[c] > 0 && p > 0 ? UNKNOWN_NEAR : fmax(ret[c], p);
-			if (pass)
-				ret[c] = fmax(ret[c], is_fine[c] ? 0 : UNKNOWN_BASE);
+				ret[c] = fmax(fmax(ret[c], p), is_fine[c] ? 0 : UNKNOWN_BASE);
 		}
 	}
 }
@@ -193,43 +299,95 @@ struct choice {
 	double bits, rate, build_s, p_untestable;
 };
 
-/* The commit and number of trials with the most expected information per second. */
+struct offer {
+	uint32_t commit;
+	double build_s, p_untestable;
+	double trial_s; /* of a trial that is worth an independent one */
+};
+
+/* Takes the offer if some number of trials gives more per second than the choice so far. */
+static void consider(const struct offer *offer, const double bits[N_COUNTS], struct choice *best)
+{
+	double works = 1 - offer->p_untestable;
+
+	for (unsigned i = 0; i < N_COUNTS; i++) {
+		double rate = works * bits[i] /
+			      (offer->build_s + works * trial_counts[i] * offer->trial_s);
+
+		if (rate <= best->rate * (1 + 1e-9))
+			continue;
+		*best = (struct choice){.commit = offer->commit,
+					.trials = trial_counts[i],
+					.bits = works * bits[i],
+					.rate = rate,
+					.build_s = offer->build_s,
+					.p_untestable = offer->p_untestable};
+	}
+}
+
+/* The commit and number of trials with the most expected information per second. False if nothing
+   tells anything. */
 static bool choose(const struct bisect_core *b, const struct channel *ch, unsigned per_boot,
 		   struct choice *ret)
 {
-	auto_free double *distance = xcalloc(b->g.n, sizeof(*distance));
-	auto_free double *p_untestable = xcalloc(b->g.n, sizeof(*p_untestable));
+	auto_free struct outcomes *outcomes = xcalloc(1, sizeof(*outcomes));
+	auto_free struct expected *expected = xcalloc(b->n_classes, sizeof(*expected));
 	double rho = fmax(b->mean_rho[SIDE_GOOD], b->mean_rho[SIDE_BAD]);
 	double worth = per_boot / (1 + (per_boot - 1) * rho); /* independent trials of a boot */
 	double trial_s = (b->cfg.cost.boot_s + per_boot * b->cfg.cost.trial_s) / worth;
+	double least_build = build_s(b, false, 0), most[STEPS + 2] = {0}, bits[N_COUNTS];
+	size_t n_expected;
 	struct table table;
-	bool has_one = false;
 
-	fill_table(ch, &table);
-	distances(b, distance);
-	guess_untestable(b, p_untestable);
-	for (uint32_t c = 0; c < b->g.n; c++) {
-		double p = b->p_bad[c], build, works = 1 - p_untestable[c];
+	memset(ret, 0, sizeof(*ret));
+	memset(b->is_done, 0, b->g.n);
+	distances(b, b->distance);
+	guess_untestable(b, b->p_untestable);
+	fill_outcomes(b, ch, outcomes);
+	n_expected = fill_expected(b, outcomes, expected);
+	for (size_t i = 0; i < b->n_tested; i++) {
+		const struct tested *t = &b->tested[i];
+		bool is_good_end = t->commit == BISECT_GOOD_END;
+		struct offer offer = {
+			.commit = t->commit,
+			.build_s = build_s(
+				b, is_good_end ? b->is_good_end_cached : b->is_cached[t->commit],
+				is_good_end ? (double)b->g.n : b->distance[t->commit]),
+			.trial_s = trial_s,
+		};
 
-		if (b->is_untestable[c] || p < 1e-12 || p > 1 - 1e-12)
+		if (!is_good_end)
+			b->is_done[t->commit] = 1;
+		/* far from undecided: not worth the work, but for the ends */
+		if (!is_good_end && (b->is_untestable[t->commit] || b->p_bad[t->commit] < 1e-4 ||
+				     (t->commit != b->g.n - 1 && b->p_bad[t->commit] > 1 - 1e-4)))
 			continue;
-		build = build_s(b, b->is_cached[c], distance[c]);
-		for (unsigned i = 0; i < N_COUNTS; i++) {
-			double bits = works * look_up(table.bits[i], p);
-			double rate = bits / (build + works * trial_counts[i] * trial_s);
-
-			if (has_one && rate <= ret->rate * (1 + 1e-9))
-				continue;
-			*ret = (struct choice){.commit = c,
-					       .trials = trial_counts[i],
-					       .bits = bits,
-					       .rate = rate,
-					       .build_s = build,
-					       .p_untestable = p_untestable[c]};
-			has_one = true;
-		}
+		tested_bits(b, expected, n_expected, t, bits);
+		consider(&offer, bits, ret);
 	}
-	return has_one;
+
+	fill_table(b, outcomes, &table);
+	/* the most per second that any commit of that probability can give which has to be built */
+	for (unsigned k = 0; k <= STEPS; k++)
+		for (unsigned i = 0; i < N_COUNTS; i++)
+			most[k] = fmax(most[k], table.bits[i][k] /
+							(least_build + trial_counts[i] * trial_s));
+	for (uint32_t c = 0; c < b->g.n; c++) {
+		double p = b->p_bad[c];
+		unsigned step = p < 1 ? (unsigned)(p * STEPS) : STEPS;
+		struct offer offer = {.commit = c, .trial_s = trial_s};
+
+		if (!b->is_cached[c] && most[step] <= ret->rate && most[step + 1] <= ret->rate)
+			continue;
+		if (b->is_done[c] || b->is_untestable[c] || p < 1e-12 || p > 1 - 1e-12)
+			continue;
+		offer.build_s = build_s(b, b->is_cached[c], b->distance[c]);
+		offer.p_untestable = b->p_untestable[c];
+		for (unsigned i = 0; i < N_COUNTS; i++)
+			bits[i] = look_up(table.bits[i], p);
+		consider(&offer, bits, ret);
+	}
+	return ret->rate > 0;
 }
 
 /* ---- the next test ---- */
@@ -279,25 +437,32 @@ static void next_commit(const struct bisect_core *b, struct bisect_next *ret)
 	struct channel ch = channel_of(b);
 	unsigned per_boot = trials_per_boot(b);
 	double rho = fmax(b->mean_rho[SIDE_GOOD], b->mean_rho[SIDE_BAD]);
-	struct choice c = {0};
-	char build[64];
+	struct choice c;
+	char build[64], chance[80];
 
 	if (!choose(b, &ch, per_boot, &c))
-		return;
+		c.commit = BISECT_GOOD_END; /* all rounds to nothing: learn more about the rates */
 	ret->commit = c.commit;
 	ret->trials_per_boot = per_boot;
 	ret->boots = (unsigned)ceil(c.trials * (1 + (per_boot - 1) * rho) / per_boot - 1e-9);
-	ret->p_bad = b->p_bad[c.commit];
+	if (!ret->boots)
+		ret->boots = 1;
+	ret->p_bad = bisect_core_p_bad(b, c.commit);
 	ret->info_bits = c.bits;
 	ret->build_s = c.build_s;
 	ret->p_untestable = c.p_untestable;
 	ret->cost_s =
 		c.build_s + ret->boots * (b->cfg.cost.boot_s + per_boot * b->cfg.cost.trial_s);
 	build_text(c.build_s, build, sizeof(build));
+	if (c.commit == BISECT_GOOD_END || c.commit == b->g.n - 1)
+		snprintf(chance, sizeof(chance), "how often %s commits fail is not clear enough",
+			 c.commit == BISECT_GOOD_END ? "good" : "bad");
+	else
+		snprintf(chance, sizeof(chance), "it is bad with probability %.3f", ret->p_bad);
 	snprintf(ret->why, sizeof(ret->why),
-		 "tests %s next because it is bad with probability %.3f: %u boot%s of %u trial%s "
-		 "give about %.2f bit for %.0f s (%s), the most per hour",
-		 bisect_core_name(b, c.commit), ret->p_bad, ret->boots, ret->boots == 1 ? "" : "s",
+		 "tests %s next because %s: %u boot%s of %u trial%s give about %.2f bit for %.0f s "
+		 "(%s), the most per hour",
+		 bisect_core_name(b, c.commit), chance, ret->boots, ret->boots == 1 ? "" : "s",
 		 per_boot, per_boot == 1 ? "" : "s", c.bits, ret->cost_s, build);
 }
 
@@ -335,7 +500,7 @@ static void explain_end(const struct bisect_core *b, struct bisect_next *ret)
 void bisect_core_next(const struct bisect_core *b, struct bisect_next *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->state = core_state(b);
+	ret->state = core_state(b, &ret->p_answer);
 	if (ret->state == BISECT_MEASURING_ENDS)
 		next_end(b, ret);
 	else if (ret->state == BISECT_SEARCHING)
@@ -345,18 +510,6 @@ void bisect_core_next(const struct bisect_core *b, struct bisect_next *ret)
 }
 
 /* ---- what is to come ---- */
-
-/* Capacity of the channel: the most information that one trial can give, in bits. */
-static double capacity(const struct channel *ch)
-{
-	double good[2], bad[2], best = 0;
-
-	binomial(ch->over[SIDE_GOOD], 1, good);
-	binomial(ch->over[SIDE_BAD], 1, bad);
-	for (unsigned k = 1; k < STEPS; k++)
-		best = fmax(best, information(good, bad, 1, (double)k / STEPS));
-	return best;
-}
 
 /* Kullback-Leibler divergence of two rates in bits. */
 static double divergence(double p, double q)
@@ -373,8 +526,9 @@ void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *r
 {
 	const struct bisect_cost *cost = &b->cfg.cost;
 	struct channel ch = channel_of(b);
-	enum bisect_state state = core_state(b);
-	double per_trial = capacity(&ch), surely, per_commit = 0, best = 0, build, left;
+	auto_free struct outcomes *outcomes = xcalloc(1, sizeof(*outcomes));
+	enum bisect_state state = core_state(b, NULL);
+	double per_trial = 0, surely, per_commit = 0, best = 0, build, left;
 	struct table table;
 
 	memset(ret, 0, sizeof(*ret));
@@ -385,7 +539,11 @@ void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *r
 
 	surely = fmax(divergence(ch.over[1], ch.over[0]), divergence(ch.over[0], ch.over[1]));
 	build = b->used.builds ? fmin(cost->build_warm_s, cost->build_cold_s) : cost->build_warm_s;
-	fill_table(&ch, &table);
+	fill_outcomes(b, &ch, outcomes);
+	fill_table(b, outcomes, &table);
+	/* the capacity of the channel, trial_counts[0] being 1 */
+	for (unsigned step = 0; step <= STEPS; step++)
+		per_trial = fmax(per_trial, table.bits[0][step]);
 	for (unsigned i = 0; i < N_COUNTS; i++) {
 		double bits = table.bits[i][STEPS / 2];
 		double rate = bits / (build + trial_counts[i] * (cost->boot_s + cost->trial_s));
@@ -397,7 +555,9 @@ void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *r
 	}
 	left = ret->entropy_bits;
 	ret->trials = left / per_trial + log2(1 / (1 - b->cfg.target)) / surely;
-	ret->builds = left / per_commit + 1;
+	if (!b->rates.is_known)
+		ret->trials *= UNKNOWN_RATES_PRICE;
+	ret->builds = left / fmin(1, BITS_OF_A_COMMIT * per_commit) + 1;
 	ret->hours = 0;
 	if (state == BISECT_MEASURING_ENDS) {
 		size_t good = core_find_tested(b, BISECT_GOOD_END);

@@ -83,10 +83,10 @@ struct rates_evidence {
 };
 /*
  * good, bad: sums of log likelihoods over the data on either side (priors are added here). Rates of
- * bad commits are above those of good ones. ret->marginal is filled only if wants_marginal.
+ * bad commits are above those of good ones.
  */
 void rates_integrate(const struct rates *r, const double good[RATES_GRID],
-		     const double bad[RATES_GRID], bool wants_marginal, struct rates_evidence *ret);
+		     const double bad[RATES_GRID], struct rates_evidence *ret);
 /* Log evidence that both sets of data come from the same rate and correlation. */
 double rates_same(const struct rates *r, const double one[RATES_GRID],
 		  const double other[RATES_GRID]);
@@ -103,7 +103,7 @@ struct delay_obs {
 struct delay_model {
 	bool is_usable;               /* enough data, components apart */
 	double mu[2], sigma[2], n[2]; /* of log(ms); n: observations behind each */
-	double broad_mu, broad_sigma; /* of outliers */
+	double broad_sigma;           /* of outliers */
 };
 
 void delay_fit(const struct delay_obs *obs, size_t n, struct delay_model *ret);
@@ -139,7 +139,11 @@ struct bisect_core {
 	double *prior; /* sums to 1 */
 	uint8_t *is_untestable, *is_cached;
 	bool is_good_end_cached;
-	uint32_t *run; /* scratch of n */
+	size_t n_untestable;
+	uint32_t *set_of; /* sets of commits that no testable commit can tell apart … */
+	size_t n_sets;    /* … and how many they are; used only while n_untestable */
+	double *distance, *p_untestable, *set_p; /* scratch of n each */
+	uint8_t *is_done;                        /* scratch of n */
 	uint32_t last_built;
 	struct rates rates;
 	struct delay_model delay;
@@ -153,18 +157,22 @@ struct bisect_core {
 	uint32_t *class_first;          /* one member */
 	double *class_good, *class_bad; /* n_classes x RATES_GRID */
 	double *class_told, *class_prior;
+	double *class_p; /* posterior */
+	struct rates_evidence *class_ev;
 
-	double *post;  /* posterior of each commit, sums to 1 */
-	double *p_bad; /* probability that the commit is bad */
-	double mean[2], mean_rho[2];
+	double *post;       /* posterior of each commit, sums to 1 */
+	double *p_bad;      /* probability that the commit is bad */
+	double mean_rho[2]; /* posterior means over all classes, as the next two */
+	double mean[2];
 	double marginal[2][RATES_F];
 	double p_ends_differ;
 };
 
+/* If the culprit is one of this class, is the tested commit bad? */
+bool core_makes_bad(const struct bisect_core *b, size_t class, const struct tested *t);
 /* Index in tested or n_tested. */
 size_t core_find_tested(const struct bisect_core *b, uint32_t commit);
-enum bisect_state core_state(const struct bisect_core *b);
-/* Sets of commits that testable commits cannot tell apart: set_of[c] < *ret_n. Caller frees. */
-uint32_t *core_sets(const struct bisect_core *b, size_t *ret_n);
+/* *ret_p_answer (may be NULL): probability of the likeliest answer. */
+enum bisect_state core_state(const struct bisect_core *b, double *ret_p_answer);
 /* Log likelihoods of all trials of a commit as one of that side; all 0 if it has none. */
 const double *core_end_lik(const struct bisect_core *b, uint32_t commit, enum side side);

@@ -126,7 +126,7 @@ static double scaled(const struct rates *r, enum side side, const double *sum, d
 }
 
 void rates_integrate(const struct rates *r, const double good[RATES_GRID],
-		     const double bad[RATES_GRID], bool wants_marginal, struct rates_evidence *ret)
+		     const double bad[RATES_GRID], struct rates_evidence *ret)
 {
 	double w[2][RATES_GRID], by_f[2][RATES_F], total = 0, below = 0, above = 0;
 	double other[2][RATES_F]; /* how much of the other side each value goes together with */
@@ -165,8 +165,7 @@ void rates_integrate(const struct rates *r, const double good[RATES_GRID],
 			double p = by_f[side][i] * other[side][i] / total;
 
 			ret->mean[side] += p * r->f[side][i];
-			if (wants_marginal)
-				ret->marginal[side][i] = p;
+			ret->marginal[side][i] = p;
 			for (unsigned c = 0; c < RATES_RHO; c++)
 				ret->mean_rho[side] += w[side][i * RATES_RHO + c] * other[side][i] /
 						       total * r->rho[c];

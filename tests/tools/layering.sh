@@ -16,7 +16,7 @@ declare -A uses=(
 	[cli]="base console judge kernels rig trial store report dashboard"
 )
 declare -A owner=(
-	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial report dashboard cli"
+	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli"
 	[microhttpd.h]="dashboard"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
 	[libusb.h]="rig" [gpiod.h]="rig"

@@ -122,10 +122,12 @@ const char *bisect_state_name(enum bisect_state s);
 
 /* What to do next. */
 struct bisect_next {
-	enum bisect_state state; /* the rest is for MEASURING_ENDS and SEARCHING only */
-	uint32_t commit;         /* index or BISECT_GOOD_END */
-	unsigned boots;          /* so many boots, each with so many trials; then ask again. Asking
-				    earlier, after each boot, is as good and may save trials */
+	enum bisect_state state;
+	double p_answer; /* probability of the likeliest answer so far */
+	/* for MEASURING_ENDS and SEARCHING only: */
+	uint32_t commit; /* index or BISECT_GOOD_END */
+	unsigned boots;  /* so many boots, each with so many trials; then ask again. Asking
+			    earlier, after each boot, is as good and may save trials */
 	unsigned trials_per_boot;
 	double p_bad;        /* probability that the commit is bad */
 	double info_bits;    /* expected information about the culprit */
