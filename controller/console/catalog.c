@@ -227,6 +227,12 @@ static const struct console_rule rules[] = {
 	 "usb 1-1: new high speed USB device using ehci_hcd and address 5"},
 	{CONSOLE_USB_NEW, NO_DUMP, "usb %p: new %* USB device using ", "USB device using", "< 3.9",
 	 "usb 2-1: new SuperSpeed USB device using xhci_hcd"},
+	/* error handling takes the device through its enumeration again */
+	{CONSOLE_USB_ENUMERATION, NO_DUMP, "usb %p: reset %* USB device number %u using ",
+	 "USB device number", "3.9+",
+	 "usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd"},
+	{CONSOLE_USB_ENUMERATION, NO_DUMP, "usb %p: reset %* USB device using ", "USB device using",
+	 "< 3.9", "usb 1-1: reset high speed USB device using ehci_hcd and address 4"},
 	{CONSOLE_USB_ENUMERATION, NO_DUMP, "usb %p: device descriptor read/%*, error %d",
 	 "device descriptor read", "all", "usb 1-1: device descriptor read/64, error -71"},
 	{CONSOLE_USB_ENUMERATION, NO_DUMP, "usb %p: device not accepting address %u, error %d",
