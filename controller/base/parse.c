@@ -82,6 +82,33 @@ int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, ui
 	return 0;
 }
 
+int parse_duration_s(const char *what, const char *text, uint32_t min_s, uint32_t max_s,
+		     uint32_t *ret_s, struct err *e)
+{
+	static const struct {
+		char unit;
+		uint32_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	size_t n = strlen(text);
+	uint64_t value, factor = 0;
+
+	for (size_t i = 0; n && i < ARRAY_SIZE(units); i++)
+		if (text[n - 1] == units[i].unit)
+			factor = units[i].seconds;
+
+	auto_free char *digits = xasprintf("%.*s", (int)(factor ? n - 1 : n), text);
+
+	factor = factor ? factor : 1;
+	if (parse_u64(what, digits, 0, UINT32_MAX, &value, NULL) < 0)
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "%s: '%s' is no duration, as in 90s, 30m, 12h or 7d", what, text);
+	if (value * factor < min_s || value * factor > max_s)
+		return err_set(e, ERR_USAGE, ERANGE, "%s: %s is outside %u…%u seconds", what, text,
+			       min_s, max_s);
+	*ret_s = (uint32_t)(value * factor);
+	return 0;
+}
+
 bool parse_pair(const char *line, const char *key, char *ret_value, size_t cap)
 {
 	size_t klen = strlen(key);

@@ -10,9 +10,18 @@
 
 #define FACT_NAME_COLUMNS 18
 
+const char *cli_store_location(const struct args *a)
+{
+	const char *location = args_text(a, "store");
+
+	if (!location)
+		location = getenv("STALLRIG_STORE");
+	return location && *location ? location : NULL;
+}
+
 int cli_store_open(const struct args *a, enum store_mode mode, struct store **ret, struct err *e)
 {
-	return store_open(args_text(a, "store"), mode, ret, e);
+	return store_open(cli_store_location(a), mode, ret, e);
 }
 
 void progress_clear(struct cli *cli)

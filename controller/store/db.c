@@ -435,6 +435,17 @@ int query_run_counted(struct query *q, int64_t *ret_rows, struct err *e)
 	return r;
 }
 
+int query_run_later(struct query *q, struct err *e)
+{
+	int r;
+
+	if (!q->db->ops->run_later)
+		return query_run(q, e);
+	r = q->db->ops->run_later(q->db, q->st, e);
+	ready_again(q);
+	return r;
+}
+
 int query_run(struct query *q, struct err *e)
 {
 	return query_run_counted(q, NULL, e);

@@ -122,6 +122,12 @@ void put_bytes(struct query *q, const void *bytes, size_t n); /* bytes NULL = NU
 int query_next(struct query *q, struct err *e) must_check;
 /* Runs a statement to its end and makes it ready for the next parameters. */
 int query_run(struct query *q, struct err *e) must_check;
+/*
+ * As query_run() for a statement that changes rows, within a transaction: it may be sent together
+ * with the next ones, and a failure may show with a later call or the commit. Texts and bytes are
+ * taken over at once.
+ */
+int query_run_later(struct query *q, struct err *e) must_check;
 /* query_run() for a statement that changes rows; *ret_rows says how many. */
 int query_run_counted(struct query *q, int64_t *ret_rows, struct err *e) must_check;
 

@@ -86,6 +86,8 @@ struct db_ops {
 	void (*statement_free)(struct db *db, struct db_statement *st);
 	/* Runs it with st->params if has_run is not set; 1 = a row, 0 = the end. */
 	int (*next)(struct db *db, struct db_statement *st, struct err *e);
+	/* Optional: see query_run_later(). */
+	int (*run_later)(struct db *db, struct db_statement *st, struct err *e);
 	/* Rows that the statement has changed; valid after next() gave 0. */
 	int64_t (*rows_changed)(struct db *db, struct db_statement *st);
 	/* Gives rows and parameters back; the statement can run again. */

@@ -18,6 +18,9 @@
 /* Key of the advisory lock around changes of the schema: "srig". */
 #define SCHEMA_LOCK "1936877927"
 
+/* Statements sent before their results are read: what fits into the sockets' buffers. */
+#define LATER_MAX 128
+
 #define CONNECT_TIMEOUT_S "10"
 
 struct db_postgres {
@@ -27,6 +30,7 @@ struct db_postgres {
 	unsigned connection; /* counts connections: statements are prepared in each anew */
 	unsigned statements; /* counts names */
 	bool is_news_pending;
+	unsigned n_later; /* statements that were sent and whose results were not read */
 };
 
 struct postgres_statement {
@@ -219,13 +223,60 @@ static void unescape_text(char *text)
 	*to = '\0';
 }
 
+/* ---- statements whose results are read later ---- */
+
+/* The first failure among the results up to the end of what was sent. */
+static int read_results(struct db_postgres *p, struct err *e)
+{
+	unsigned ends = 0; /* NULL ends the results of each statement */
+	int r = 0;
+
+	while (ends <= p->n_later && PQstatus(p->conn) == CONNECTION_OK) {
+		PGresult *res = PQgetResult(p->conn);
+		ExecStatusType status = PQresultStatus(res);
+
+		if (!res) {
+			ends++;
+			continue;
+		}
+		if (status == PGRES_FATAL_ERROR && r == 0)
+			r = fail(p, res, e);
+		PQclear(res);
+		if (status == PGRES_PIPELINE_SYNC)
+			break;
+	}
+	return r;
+}
+
+/* Everything that was sent has been done, or says why not. */
+static int settle(struct db_postgres *p, struct err *e)
+{
+	int r;
+
+	if (PQpipelineStatus(p->conn) == PQ_PIPELINE_OFF)
+		return 0;
+	r = PQpipelineSync(p->conn) ? read_results(p, e) : fail(p, NULL, e);
+	p->n_later = 0;
+	if (PQstatus(p->conn) != CONNECTION_OK)
+		return r < 0 ? r : fail(p, NULL, e);
+	if (!PQexitPipelineMode(p->conn) && r == 0)
+		r = fail(p, NULL, e);
+	return r;
+}
+
 /* ---- connection ---- */
 
 static int run_simple(struct db_postgres *p, const char *sql, struct err *e)
 {
-	PGresult *res = PQexec(p->conn, sql);
-	ExecStatusType status = PQresultStatus(res);
-	int r = 0;
+	PGresult *res;
+	ExecStatusType status;
+	int r;
+
+	r = settle(p, e);
+	if (r < 0)
+		return r;
+	res = PQexec(p->conn, sql);
+	status = PQresultStatus(res);
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
 		r = fail(p, res, e);
@@ -314,6 +365,7 @@ static int postgres_reconnect(struct db *db, struct err *e)
 	if (PQstatus(p->conn) == CONNECTION_OK)
 		return 0;
 	PQreset(p->conn);
+	p->n_later = 0;
 	if (PQstatus(p->conn) != CONNECTION_OK)
 		return fail(p, NULL, e);
 	r = set_up(p, e);
@@ -337,9 +389,13 @@ static void postgres_patience_changed(struct db *db)
  */
 static int read_number(struct db_postgres *p, const char *sql, int64_t *ret, struct err *e)
 {
-	PGresult *res = PQexec(p->conn, sql);
-	int r = 0;
+	PGresult *res;
+	int r;
 
+	r = settle(p, e);
+	if (r < 0)
+		return r;
+	res = PQexec(p->conn, sql);
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		r = fail(p, res, e);
 	else if (PQntuples(res) == 1 && !PQgetisnull(res, 0, 0))
@@ -426,13 +482,28 @@ static int postgres_begin(struct db *db, enum db_access access, struct err *e)
 
 static int postgres_commit(struct db *db, struct err *e)
 {
-	return postgres_script(db, "COMMIT", e);
+	struct db_postgres *p = postgres_of(db);
+	PGresult *res;
+	int r;
+
+	r = settle(p, e);
+	if (r < 0)
+		return r;
+	res = PQexec(p->conn, "COMMIT");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		r = fail(p, res, e);
+	/* a transaction that has failed before ends with ROLLBACK and without an error */
+	else if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+		r = err_set(e, ERR_STORE, EIO, "the server did not commit");
+	PQclear(res);
+	return r;
 }
 
 static void postgres_rollback(struct db *db)
 {
 	struct db_postgres *p = postgres_of(db);
 
+	(void)settle(p, NULL);
 	if (PQtransactionStatus(p->conn) != PQTRANS_IDLE && PQstatus(p->conn) == CONNECTION_OK)
 		(void)run_simple(p, "ROLLBACK", NULL);
 }
@@ -513,7 +584,9 @@ static void postgres_statement_free(struct db *db, struct db_statement *base)
 	struct db_postgres *p = postgres_of(db);
 
 	postgres_reset(db, base);
-	if (st->prepared_in == p->connection && PQtransactionStatus(p->conn) != PQTRANS_INERROR) {
+	/* not where a failure of what was sent before would get lost */
+	if (st->prepared_in == p->connection && PQtransactionStatus(p->conn) != PQTRANS_INERROR &&
+	    PQpipelineStatus(p->conn) == PQ_PIPELINE_OFF) {
 		auto_free char *sql = xasprintf("DEALLOCATE %s", st->name);
 
 		(void)run_simple(p, sql, NULL);
@@ -581,25 +654,67 @@ static const char *value_text(struct postgres_statement *st, unsigned i, int *re
 	return NULL;
 }
 
-static int execute(struct db_postgres *p, struct postgres_statement *st, struct err *e)
-{
-	const char *values[DB_PARAMS_MAX];
+/* Values of all parameters as libpq wants them, of a statement that the server knows. */
+struct values {
+	const char *texts[DB_PARAMS_MAX];
 	int lengths[DB_PARAMS_MAX], formats[DB_PARAMS_MAX];
-	ExecStatusType status;
+};
+
+static int prepare_values(struct db_postgres *p, struct postgres_statement *st, struct values *ret,
+			  struct err *e)
+{
 	int r;
 
 	if (st->prepared_in != p->connection) {
-		r = prepare(p, st, e);
+		r = settle(p, e);
+		if (r >= 0)
+			r = prepare(p, st, e);
 		if (r < 0)
 			return r;
 	}
 	for (unsigned i = 0; i < st->base.n_params; i++)
-		values[i] = value_text(st, i, &lengths[i], &formats[i]);
-	st->result = PQexecPrepared(p->conn, st->name, (int)st->base.n_params, values, lengths,
-				    formats, 0);
+		ret->texts[i] = value_text(st, i, &ret->lengths[i], &ret->formats[i]);
+	return 0;
+}
+
+static int execute(struct db_postgres *p, struct postgres_statement *st, struct err *e)
+{
+	struct values v;
+	ExecStatusType status;
+	int r;
+
+	r = settle(p, e);
+	if (r >= 0)
+		r = prepare_values(p, st, &v, e);
+	if (r < 0)
+		return r;
+
+	st->result = PQexecPrepared(p->conn, st->name, (int)st->base.n_params, v.texts, v.lengths,
+				    v.formats, 0);
 	status = PQresultStatus(st->result);
 	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
 		return fail(p, st->result, e);
+	return 0;
+}
+
+static int postgres_run_later(struct db *db, struct db_statement *base, struct err *e)
+{
+	struct postgres_statement *st = statement_of(base);
+	struct db_postgres *p = postgres_of(db);
+	struct values v;
+	int r;
+
+	r = p->n_later >= LATER_MAX ? settle(p, e) : 0;
+	if (r >= 0)
+		r = prepare_values(p, st, &v, e);
+	if (r < 0)
+		return r;
+	if (PQpipelineStatus(p->conn) == PQ_PIPELINE_OFF && !PQenterPipelineMode(p->conn))
+		return fail(p, NULL, e);
+	if (!PQsendQueryPrepared(p->conn, st->name, (int)base->n_params, v.texts, v.lengths,
+				 v.formats, 0))
+		return fail(p, NULL, e);
+	p->n_later++;
 	return 0;
 }
 
@@ -714,6 +829,7 @@ const struct db_ops db_postgres_ops = {
 	.statement_new = postgres_statement_new,
 	.statement_free = postgres_statement_free,
 	.next = postgres_next,
+	.run_later = postgres_run_later,
 	.rows_changed = postgres_rows_changed,
 	.reset = postgres_reset,
 	.column_is_null = postgres_column_is_null,

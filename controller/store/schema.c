@@ -324,30 +324,30 @@ static const char *const migrations[] = {
 
 const int schema_newest = (int)ARRAY_SIZE(migrations);
 
-const char *const schema_tables[] = {
-	"rigs",
-	"kernel_builds",
-	"runs",
-	"boots",
-	"trials",
-	"evidence",
-	"numbers",
-	"delays",
-	"incident_titles",
-	"incidents",
-	"moments",
-	"histograms",
-	"recordings",
-	"recording_files",
-	"wear",
-	"rig_states",
-	"workers",
-	"nights",
-	"jobs",
-	"bisects",
-	"bisect_tests",
-	"bisect_posteriors",
-	NULL,
+const struct schema_table schema_tables[] = {
+	{"rigs", "rig", true},
+	{"kernel_builds", "kernel_build", true},
+	{"runs", "run", true},
+	{"boots", "run, number", false},
+	{"trials", "trial", true},
+	{"evidence", "trial, name", false},
+	{"numbers", "trial, seq", false},
+	{"delays", "trial, seq", false},
+	{"incident_titles", "incident_title", true},
+	{"incidents", "trial, seq", false},
+	{"moments", "trial, seq", false},
+	{"histograms", "trial, probe, cpu", false},
+	{"recordings", "sha256", false},
+	{"recording_files", "run, path", false},
+	{"wear", "rig, kind, part", false},
+	{"rig_states", "rig", false},
+	{"workers", "worker", false},
+	{"nights", "night", true},
+	{"jobs", "job", true},
+	{"bisects", "bisect", true},
+	{"bisect_tests", "bisect, seq", false},
+	{"bisect_posteriors", "bisect, seq", false},
+	{NULL, NULL, false},
 };
 
 static int check_version(int version, struct err *e)
@@ -366,8 +366,8 @@ static int check_for_reading(int version, struct err *e)
 		return err_set(e, ERR_STORE, EBADMSG, "it is empty, not a store of stallrig");
 	if (version < schema_newest)
 		return err_set(e, ERR_STORE, EPROTO,
-			       "its schema version %d is older than %d; the next run, or 'stallrig"
-			       " store upgrade', brings it up to date",
+			       "its schema version %d is older than %d; the next run brings it up"
+			       " to date",
 			       version, schema_newest);
 	return 0;
 }

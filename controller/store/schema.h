@@ -12,8 +12,13 @@ extern const int schema_newest;
  */
 int schema_prepare(struct db *db, struct err *e) must_check;
 
-/*
- * The tables in an order in which each one comes after those that it refers to. Derived ones (full
- * text) are not among them. Ends with NULL.
- */
-extern const char *const schema_tables[];
+/* A table of the store, for who copies them all. */
+struct schema_table {
+	const char *name;
+	const char *key;  /* columns of its primary key, with ", " between them */
+	bool is_numbered; /* its key is a number of its own */
+};
+
+/* In an order in which each one comes after those that it refers to. Derived ones (full text) are
+   not among them. Ends with a row of NULL. */
+extern const struct schema_table schema_tables[];

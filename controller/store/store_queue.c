@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_queue.c - jobs and their leases. */
 #include "base/strbuf.h"
+#include "base/waiter.h"
 #include "store/queue.h"
 #include "store_priv.h"
 
 #include <string.h>
 
-#define EXPIRED_MAX 100 /* jobs of silent workers that one call takes care of */
+#define WORKER_KEPT_NS (7 * 86400 * NSEC_PER_SEC)
+#define EXPIRED_MAX    100 /* jobs of silent workers that one call takes care of */
 
 static const char *const state_names[] = {
 	[STORE_JOB_QUEUED] = "queued",       [STORE_JOB_RUNNING] = "running",
@@ -414,6 +416,20 @@ static int put_worker(struct db *db, const struct store_worker *w, int64_t now_n
 	return query_run(&q, e);
 }
 
+/* Those that were killed never said goodbye. */
+static int forget_old_workers(struct db *db, int64_t now_ns, struct err *e)
+{
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db, "DELETE FROM workers WHERE seen_wall_ns < $1", &q, e);
+	if (r < 0)
+		return r;
+
+	put_i64(&q, now_ns - WORKER_KEPT_NS);
+	return query_run(&q, e);
+}
+
 static int register_worker(struct db *db, void *arg, struct err *e)
 {
 	const struct store_worker *w = arg;
@@ -422,6 +438,8 @@ static int register_worker(struct db *db, void *arg, struct err *e)
 	int r;
 
 	r = db_now(db, &now_ns, e);
+	if (r >= 0)
+		r = forget_old_workers(db, now_ns, e);
 	if (r >= 0)
 		r = put_worker(db, w, now_ns, e);
 	if (r >= 0)
@@ -807,7 +825,8 @@ static int end_attempt(struct db *db, const struct work *work, int64_t now_ns, s
 		"  not_before_wall_ns END"
 		" WHERE job = $1 AND worker = $2 AND attempts = $3"
 		" AND (state = 'running' OR lease_until_wall_ns IS NULL AND state = $4"
-		"  AND ($6 IS NULL OR run_id = $6)) RETURNING job",
+		"  AND run_id IS NOT DISTINCT FROM $6 AND error IS NOT DISTINCT FROM $8)"
+		" RETURNING job",
 		&q, e);
 	if (r < 0)
 		return r;

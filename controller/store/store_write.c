@@ -406,7 +406,7 @@ static int insert_evidence(struct db *db, int64_t trial, const struct trial *t, 
 		put_text(&q, evidence_name((enum evidence_id)i));
 		put_text(&q, evidence_state_name(t->evidence[i].state));
 		put_text(&q, t->evidence[i].detail);
-		res = query_run(&q, e);
+		res = query_run_later(&q, e);
 	}
 	return res;
 }
@@ -423,7 +423,7 @@ static int insert_numbers(struct db *db, int64_t trial, const struct trial *t, s
 		put_u64(&q, i);
 		put_text(&q, t->numbers[i].name);
 		put_i64(&q, t->numbers[i].value);
-		res = query_run(&q, e);
+		res = query_run_later(&q, e);
 	}
 	return res;
 }
@@ -451,7 +451,7 @@ static int insert_delays(struct db *db, int64_t trial, const struct trial *t, st
 		put_u64(&q, d->offset);
 		put_i64(&q, d->is_live);
 		put_i64(&q, d->is_suspect);
-		res = query_run(&q, e);
+		res = query_run_later(&q, e);
 	}
 	return res;
 }
@@ -538,7 +538,7 @@ static int insert_incidents(struct db *db, int64_t trial, const struct trial *t,
 		put_known(&q, n->t_first_us, INT64_MIN);
 		put_known(&q, n->worst_s, INT64_MIN);
 		put_u64(&q, n->offset);
-		res = query_run(&q, e);
+		res = query_run_later(&q, e);
 	}
 	return res;
 }
@@ -558,7 +558,7 @@ static int insert_moments(struct db *db, int64_t trial, const struct trial *t, s
 		put_i64(&q, t->moments[i].t_ns);
 		put_text(&q, t->moments[i].what);
 		put_text(&q, t->moments[i].detail);
-		res = query_run(&q, e);
+		res = query_run_later(&q, e);
 	}
 	return res;
 }

@@ -4,6 +4,7 @@
  * which: "sqlite", or "postgres" with its location in STALLRIG_TEST_POSTGRES.
  */
 #include "base/waiter.h"
+#include "store/copy.h"
 #include "store/queue.h"
 #include "store_util.h"
 
@@ -1010,6 +1011,89 @@ static void test_workers_at_once_share_the_jobs_and_none_is_done_twice(void **st
 	assert_int_equal(n, QUEUE_JOBS);
 }
 
+/* ---- copies ---- */
+
+/* A row or more in every table, beside those of runs. */
+static void fill_lab_tables(struct fixture *f)
+{
+	static const char blob[] =
+		"INSERT INTO recordings (sha256, bytes, content) VALUES ('aa', 3, ";
+	auto_free char *recording =
+		xasprintf("%s%s)", blob, postgres ? "'\\x00ff41'::bytea" : "x'00ff41'");
+
+	tamper(f, "INSERT INTO nights (plan, plan_sha256, plan_yaml, started_wall_ns, note)"
+		  " VALUES ('p', 'h', 'y', 1, 'n')");
+	tamper(f, "INSERT INTO bisects (id, repo, good, bad, rig, scenario, state, n_commits,"
+		  " probability, next, started_wall_ns, updated_wall_ns, config) VALUES ('b', 'r',"
+		  " 'g', 'x', 'a', 's', 'running', 9, 0.1, '', 1, 2, '{}')");
+	tamper(f, recording);
+}
+
+static void copy_and_check(struct fixture *f, const char *from_path, const char *to_path)
+{
+	auto_store struct store *from = NULL, *to = NULL;
+	struct store_worker w = make_worker("w", rig_a, 1);
+	auto_store_job struct store_job *j = NULL;
+	int64_t rows = 0;
+
+	assert_ok(f, store_open(from_path, STORE_READ, &from, &f->e));
+	assert_ok(f, store_open(to_path, STORE_WRITE, &to, &f->e));
+	assert_ok(f, store_copy(from, to, NULL, &rows, &f->e));
+	assert_true(rows > 100);
+
+	auto_found struct found was = find_runs(f, from, NULL, true);
+	auto_found struct found is = find_runs(f, to, NULL, true);
+
+	assert_int_equal(was.n, 2);
+	assert_int_equal(is.n, 2);
+	for (size_t i = 0; i < was.n; i++)
+		assert_same_run(was.runs[i], is.runs[i]);
+
+	/* the copy goes on: numbers do not meet those that came */
+	assert_int_equal(store_copy(from, to, NULL, &rows, &f->e), -EEXIST);
+	assert_contains(f->e.text, "it holds something already");
+	assert_ok(f, store_worker_register(to, &w, &f->e));
+	assert_int_equal(submit(f, to, NULL, 0, 1), 3);
+	assert_true(take_job(f, to, &w, &j) == 1);
+
+	auto_run struct run *r = make_run(SEED + 9, "after", 2, 2);
+
+	write_run(f, to, r);
+}
+
+static void test_a_copy_in_either_direction_is_the_same(void **state)
+{
+	struct fixture *f = *state;
+	char other[300], back[300];
+
+	(void)snprintf(other, sizeof(other), "%s/other.db", f->dir);
+	(void)snprintf(back, sizeof(back), "%s/back.db", f->dir);
+	make_store(f);
+	{
+		auto_store struct store *st = open_store(f, STORE_WRITE);
+		auto_run struct run *r = make_run(SEED + 1, "second", 5, 3);
+
+		write_run(f, st, r);
+		(void)submit(f, st, "a", 1, 2);
+		(void)submit(f, st, NULL, 0, 1);
+		assert_ok(f, store_wear_add(st, "a", "stick", "4C53", 8, &f->e));
+	}
+	fill_lab_tables(f);
+	copy_and_check(f, f->path, other);
+
+	/* and the other way, out of a file */
+	{
+		auto_store struct store *st = open_store(f, STORE_READ);
+		auto_store struct store *file = NULL;
+		int64_t rows = 0;
+
+		assert_ok(f, store_open(back, STORE_WRITE, &file, &f->e));
+		assert_ok(f, store_copy(st, file, NULL, &rows, &f->e));
+	}
+	wipe(f);
+	copy_and_check(f, back, f->path);
+}
+
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -1043,15 +1127,18 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_rig_in_quarantine_gets_no_job),
 		STORE_TEST(test_wear_adds_up),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
+		STORE_TEST(test_a_copy_in_either_direction_is_the_same),
 	};
 
-	if (argc == 2 && strcmp(argv[1], "postgres") == 0)
+	if (argc >= 2 && strcmp(argv[1], "postgres") == 0)
 		postgres = getenv("STALLRIG_TEST_POSTGRES");
-	if (argc != 2 || (!postgres && strcmp(argv[1], "sqlite") != 0)) {
-		(void)fprintf(stderr,
-			      "usage: contract_store sqlite\n"
-			      "       tests/tools/with_postgres.sh contract_store postgres\n");
+	if (argc < 2 || argc > 3 || (!postgres && strcmp(argv[1], "sqlite") != 0)) {
+		(void)fprintf(stderr, "usage: contract_store sqlite [TEST*]\n"
+				      "       tests/tools/with_postgres.sh contract_store postgres"
+				      " [TEST*]\n");
 		return 2;
 	}
+	if (argc == 3)
+		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests_name(argv[1], tests, NULL, NULL);
 }

@@ -11,12 +11,13 @@ declare -A uses=(
 	[trial]="base console judge kernels rig"
 	[store]="base judge trial"
 	[bisect]="base judge store"
+	[lab]="base judge kernels rig trial store"
 	[report]="base console judge trial store"
 	[dashboard]="base console judge trial store report"
-	[cli]="base console judge kernels rig trial store report dashboard"
+	[cli]="base console judge kernels rig trial store report dashboard lab"
 )
 declare -A owner=(
-	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli"
+	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli lab"
 	[microhttpd.h]="dashboard"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
 	[libusb.h]="rig" [gpiod.h]="rig"

@@ -93,9 +93,48 @@ static void test_names_that_become_files_are_harmless(void **state)
 	assert_false(parse_is_name("a b"));
 }
 
+static void test_durations_have_a_unit_and_a_range(void **state)
+{
+	static const struct {
+		const char *text;
+		int code;
+		uint32_t seconds;
+	} cases[] = {
+		{"90", 0, 90},
+		{"90s", 0, 90},
+		{"30m", 0, 1800},
+		{"12h", 0, 43200},
+		{"7d", 0, 604800},
+		{"1s", ERANGE, 0},
+		{"8d", ERANGE, 0},
+		{"0d", ERANGE, 0},
+		{"", EINVAL, 0},
+		{"m", EINVAL, 0},
+		{"-1m", EINVAL, 0},
+		{"1.5h", EINVAL, 0},
+		{"3x", EINVAL, 0},
+		{"1 m", EINVAL, 0},
+		{"99999999999d", EINVAL, 0},
+		{"4000000000d", ERANGE, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = {0};
+		uint32_t seconds = 0;
+		int r = parse_duration_s("--for", cases[i].text, 2, 604800, &seconds, &e);
+
+		if (r != -cases[i].code || seconds != cases[i].seconds)
+			fail_msg("'%s': %d, %u s: %s", cases[i].text, r, seconds, e.text);
+		if (r < 0)
+			assert_contains(e.text, "--for");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_durations_have_a_unit_and_a_range),
 		cmocka_unit_test(test_integers_are_taken_whole_or_not_at_all),
 		cmocka_unit_test(test_unsigned_limits_hold),
 		cmocka_unit_test(test_pairs_are_found_as_whole_words),

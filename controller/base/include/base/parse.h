@@ -17,6 +17,10 @@ int parse_i64(const char *what, const char *text, int64_t min, int64_t max, int6
 int parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *ret,
 	      struct err *e) must_check;
 
+/* "90", "90s", "30m", "12h", "7d": whole seconds in min_s..max_s. */
+int parse_duration_s(const char *what, const char *text, uint32_t min_s, uint32_t max_s,
+		     uint32_t *ret_s, struct err *e) must_check;
+
 /*
  * Finds " key=value" or a leading "key=value" in a line of space-separated pairs and copies the
  * value. Returns false if the key is absent or the value does not fit cap bytes.

@@ -38,6 +38,8 @@ extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_
 extern const struct cmd cmd_switch_on, cmd_switch_off, cmd_switch_cycle, cmd_switch_status,
 	cmd_switch_safe;
 extern const struct cmd cmd_serve;
+extern const struct cmd cmd_submit, cmd_queue, cmd_cancel, cmd_rigs, cmd_lock, cmd_unlock,
+	cmd_worker, cmd_job_run, cmd_store_copy;
 
 #define CLI_EXIT_USAGE  129 /* bad input or set-up */
 #define CLI_EXIT_BROKEN 130 /* the bench, the store, this program, or a signal */

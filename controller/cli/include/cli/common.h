@@ -10,7 +10,7 @@
 #define OPT_ROW_STORE                                                                    \
 	{                                                                                \
 		.name = "store", .type = OPT_PATH, .arg = "STORE",                       \
-		.absent = "results.db in the state folder",                              \
+		.absent = "$STALLRIG_STORE, or results.db in the state folder",          \
 		.help = "SQLite file with the results, or postgres://USER@HOST/DATABASE" \
 	}
 #define OPT_ROW_NAMES                                                               \
@@ -27,9 +27,12 @@
 		.name = NULL \
 	}
 
-/* The store that --store names. */
+/* The store that --store names, or else STALLRIG_STORE. */
 int cli_store_open(const struct args *a, enum store_mode mode, struct store **ret,
 		   struct err *e) must_check;
+
+/* The same location; NULL = the default one. */
+const char *cli_store_location(const struct args *a);
 
 /*
  * Progress for a person on cli->log: the line of what goes on now is overwritten on a terminal and

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* job.c - from a job of the queue to a run in the store. */
+#include "base/strbuf.h"
+#include "lab/worker.h"
+#include "trial/rejudge.h"
+#include "trial/runner.h"
+
+#include <jansson.h>
+
+#include <pwd.h>
+#include <string.h>
+
+/* After a fault of the rig, or when a person uses it: someone may put it right meanwhile. */
+#define PAUSE_NS (60 * NSEC_PER_SEC)
+
+struct execution {
+	struct store *st;
+	const struct store_job *j;
+	const struct lab_hooks *hooks;
+	const struct run *begun; /* its head row is in the store */
+};
+
+void lab_who(char *ret, size_t cap)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	char host[128] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)snprintf(ret, cap, "%s@%s", pw ? pw->pw_name : "unknown", host[0] ? host : "unknown");
+}
+
+static void say(const struct lab_hooks *hooks, const char *text)
+{
+	if (hooks && hooks->say)
+		hooks->say(hooks->self, text);
+}
+
+/* ---- hooks of the runner: all but the end, which belongs to the end of the job ---- */
+
+static void on_phase(void *self, const struct run *r, const char *text)
+{
+	const struct execution *x = self;
+
+	(void)r;
+	say(x->hooks, text);
+}
+
+static int on_run(void *self, const struct run *r, struct err *e)
+{
+	struct execution *x = self;
+
+	if (x->begun != r) {
+		x->begun = r;
+		return store_run_begin(x->st, r, e);
+	}
+	return r->ended_wall_ns ? 0 : store_run_update(x->st, r, e);
+}
+
+static int on_boot(void *self, const struct run *r, const struct trial_boot *b, struct err *e)
+{
+	const struct execution *x = self;
+
+	return store_boot_add(x->st, r, b, e);
+}
+
+static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
+{
+	const struct execution *x = self;
+	auto_free char *text =
+		xasprintf("job %lld: trial %u of run %s", (long long)x->j->job, t->number, r->id);
+	int ret;
+
+	ret = store_trial_add(x->st, r, t, e);
+	if (ret >= 0)
+		ret = store_run_update(x->st, r, e);
+	say(x->hooks, text);
+	return ret;
+}
+
+static const struct runner_hooks runner_hooks = {
+	.phase = on_phase,
+	.run = on_run,
+	.boot = on_boot,
+	.trial = on_trial,
+};
+
+/* ---- run ---- */
+
+static void on_kernels(void *self, const char *text)
+{
+	const struct execution *x = self;
+
+	say(x->hooks, text);
+}
+
+/* A series that this host does not have is fetched; a name must be there. */
+static int find_kernel(const struct kernels_ctx *ctx, const char *spec, const char *arch,
+		       struct kernel_build **ret, struct err *e)
+{
+	bool is_series = strncmp(spec, "debian:", 7) == 0;
+	int r;
+
+	r = kernel_find(ctx, spec, is_series ? arch : NULL, ret, e);
+	if (r != -ENOENT || !is_series)
+		return r;
+	err_clear(e);
+	return kernel_fetch(ctx, spec, arch, ret, e);
+}
+
+static int run_trials(struct execution *x, struct waiter *w, struct run **ret, struct err *e)
+{
+	const struct store_job *j = x->j;
+	auto_scenario struct scenario *scenario = NULL;
+	auto_rig_cfg struct rig_cfg *rig = NULL;
+	struct kernel_build *kernel = NULL;
+	struct kernels_ctx ctx = {.w = w, .progress = on_kernels, .self = x};
+	struct runner_cfg cfg = {.kernels = &ctx,
+				 .append = *j->append ? j->append : NULL,
+				 .trials = j->trials,
+				 .w = w,
+				 .hooks = &runner_hooks,
+				 .self = x};
+	int r;
+
+	r = rig_cfg_load(j->on_rig, &rig, e);
+	if (r >= 0)
+		r = scenario_load(j->scenario, &scenario, e);
+	if (r >= 0)
+		r = find_kernel(&ctx, j->kernel, rig->arch, &kernel, e);
+	if (r < 0)
+		return r;
+
+	cfg.rig = rig;
+	cfg.scenario = scenario;
+	cfg.kernel = kernel;
+	if (j->boots) {
+		unsigned trials = j->trials ? j->trials : scenario->trials.valid;
+
+		cfg.per_boot = (trials + j->boots - 1) / j->boots;
+	}
+	r = runner_run(&cfg, ret, e);
+	kernel_build_free(kernel);
+	return r;
+}
+
+/* ---- replay ---- */
+
+static int read_folder(const struct store_job *j, char **ret, struct err *e)
+{
+	json_t *json = json_loads(j->parameters, 0, NULL);
+	const char *folder = json_string_value(json_object_get(json, "folder"));
+	int r = 0;
+
+	if (folder)
+		*ret = xstrdup(folder);
+	else
+		r = err_set(e, ERR_USAGE, EINVAL, "a replay needs the parameter \"folder\"");
+	json_decref(json);
+	return r;
+}
+
+/* Judges a recorded run again and stores it as a run of its own. */
+static int run_replay(struct execution *x, struct run **ret, struct err *e)
+{
+	auto_free char *folder = NULL;
+	struct run *run = NULL;
+	int r;
+
+	r = read_folder(x->j, &folder, e);
+	if (r >= 0)
+		r = rejudge_run(folder, &run, e);
+	if (r < 0)
+		return r;
+
+	*ret = run;
+	free(run->id);
+	run->id = xasprintf("replay-%lld-%u", (long long)x->j->job, x->j->attempts);
+	run->started_wall_ns = wall_now();
+	run->ended_wall_ns = 0;
+
+	r = store_run_begin(x->st, run, e);
+	for (size_t i = 0; r >= 0 && i < run->n_boots; i++)
+		r = store_boot_add(x->st, run, &run->boots[i], e);
+	for (size_t i = 0; r >= 0 && i < run->n_trials; i++)
+		r = store_trial_add(x->st, run, run->trials[i], e);
+	run->ended_wall_ns = wall_now();
+	return r;
+}
+
+/* ---- the end ---- */
+
+/* What becomes of a job whose execution returned r with this error. */
+static void decide(int r, const struct run *run, const struct err *e, struct store_job_result *ret)
+{
+	*ret = (struct store_job_result){.state = STORE_JOB_DONE, .run = run};
+	if (r >= 0) {
+		if (run->result.verdict == VERDICT_RIG_FAULT) {
+			ret->state = STORE_JOB_QUEUED;
+			ret->error = run->result.reason;
+			ret->pause_ns = PAUSE_NS;
+		}
+		return;
+	}
+	ret->error = e->text;
+	ret->state = STORE_JOB_QUEUED;
+	ret->pause_ns = PAUSE_NS;
+	/* what is wrong with the words of the job stays wrong */
+	if (e->code != EBUSY &&
+	    (e->kind == ERR_USAGE || e->kind == ERR_CONFIG || e->kind == ERR_KERNEL))
+		ret->state = STORE_JOB_FAILED;
+}
+
+int lab_job_run(struct store *st, const char *worker, const struct store_job *j, struct waiter *w,
+		const struct lab_hooks *hooks, enum store_job_state *ret_state, struct err *e)
+{
+	struct execution x = {.st = st, .j = j, .hooks = hooks};
+	struct store_job_result result;
+	auto_run struct run *run = NULL;
+	struct err why = {0};
+	int r;
+
+	if (strcmp(j->kind, "run") == 0)
+		r = run_trials(&x, w, &run, &why);
+	else if (strcmp(j->kind, "replay") == 0)
+		r = run_replay(&x, &run, &why);
+	else
+		r = err_set(&why, ERR_USAGE, EINVAL, "there is no kind of job '%s'", j->kind);
+
+	if (r < 0 && why.kind == ERR_STOPPED) {
+		/* what was done stays, with its end */
+		*e = why;
+		if (run && x.begun && store_run_update(st, run, &why) < 0)
+			say(hooks, why.text);
+		return r;
+	}
+	decide(r, x.begun || r >= 0 ? run : NULL, &why, &result);
+	if (ret_state)
+		*ret_state = result.state;
+	r = store_job_finish(st, worker, j, &result, e);
+	return r < 0 ? r : 0;
+}
