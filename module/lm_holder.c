@@ -84,7 +84,11 @@ static struct lm_held did(const struct lm_run *run, enum lm_kind kind, u64 since
 	const struct lm_mark now = mark(run->task, now_ns);
 	u64 wall = now.ns > m->ns ? now.ns - m->ns : 0;
 	bool awake = m->on_cpu && now.sleeps == m->sleeps;
-	struct lm_held held = { .func = run->func, .pid = run->task ? run->task->pid : 0 };
+	struct lm_held held = {
+		.func = run->func,
+		.until_ns = now_ns,
+		.pid = run->task ? run->task->pid : 0,
+	};
 
 	if (awake && now.displaced == m->displaced)
 		held.ran_ns = wall;
@@ -192,9 +196,22 @@ static void on_end(void *data, struct work_struct *work)
 }
 #endif
 
+/* Of what has ended before the interrupt came that part which lay after the due time. */
+static void clip(struct lm_held *held, u64 due_ns)
+{
+	if (held->until_ns <= due_ns) {
+		*held = (struct lm_held){};
+		return;
+	}
+
+	held->ns = min(held->ns, held->until_ns - due_ns);
+	held->ran_ns = min(held->ran_ns, held->until_ns - due_ns);
+}
+
 /*
  * A sample has become due. From then to the interrupt, interrupts were off: what the interrupt came
- * upon had the CPU all that time.
+ * upon had the CPU all that time. Or a hypervisor held the interrupt back: then items may have ended
+ * in between.
  * Called with interrupts off.
  */
 void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_ns)
@@ -206,7 +223,9 @@ void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_n
 		return;
 
 	raw_spin_lock(&h->lock);
-	h->window[kind] = (struct lm_window){ .since_ns = due_ns };
+	h->window[kind].since_ns = due_ns;
+	clip(&h->window[kind].ran, due_ns);
+	clip(&h->window[kind].held, due_ns);
 	for_each_set_bit(i, h->used, LM_RUNS) {
 		struct lm_mark *m = &h->run[i].due[kind];
 
@@ -218,8 +237,8 @@ void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_n
 }
 
 /*
- * The item that kept the probe's work waiting: the one that ran longest on its CPU, in whatever pool,
- * if that is at least a quarter of total_ns. What merely waited for the CPU itself comes only where
+ * The item that kept the probe's work waiting: the one that ran longest on its CPU, in any pool, if
+ * that is at least a quarter of total_ns. What merely waited for the CPU itself comes only where
  * no item ran that long: the one that held the probe's own pool longest, while something that is no
  * work item had the CPU. An unbound worker waits for no CPU in particular.
  * Called with interrupts off.

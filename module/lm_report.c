@@ -13,6 +13,7 @@
 #include "lm_crc32c.h"
 
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -22,6 +23,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/smpboot.h>
 #include <linux/string.h>
 #include <linux/wait.h>
@@ -36,11 +38,12 @@ static DEFINE_PER_CPU(struct task_struct *, report_task);
 static DECLARE_WAIT_QUEUE_HEAD(idle_wait);
 
 /*
- * Held, with preemption off, for one record at a time: a holder cannot be displaced by what stalls
- * its CPU, and between two records another CPU can go on. Never waited for by spinning, as printing
- * is slow.
+ * Guards report_log: taken, with preemption off, for one record at a time, so a holder cannot be
+ * displaced by what stalls its CPU, and between two records another CPU can go on. A bit and not a
+ * spinlock: nobody spins for it, as printing is slow, and under a raw spinlock the console drivers
+ * may not take their own locks.
  */
-static DEFINE_RAW_SPINLOCK(log_lock);
+static unsigned long log_busy;
 static struct lm_log report_log;
 
 /* Something waits to be handled; since progress_jiffies nothing has been. */
@@ -54,6 +57,27 @@ static unsigned int queue_head;
 static unsigned int queue_len;
 static u64 queue_number;
 static u64 queue_lost;
+
+static bool try_lock_log(void)
+{
+	preempt_disable();
+	if (!test_and_set_bit_lock(0, &log_busy))
+		return true;
+
+	preempt_enable();
+	return false;
+}
+
+static void unlock_log(void)
+{
+	clear_bit_unlock(0, &log_busy);
+	preempt_enable();
+}
+
+static bool log_is_locked(void)
+{
+	return test_bit(0, &log_busy);
+}
 
 /* Called with interrupts off. */
 void lm_report_event(const struct lm_event *ev)
@@ -297,7 +321,7 @@ static bool may_print(unsigned int cpu)
 
 static int report_should_run(unsigned int cpu)
 {
-	return atomic_read(&todo) && !raw_spin_is_locked(&log_lock) && may_print(cpu);
+	return atomic_read(&todo) && !log_is_locked() && may_print(cpu);
 }
 
 static void report_run(unsigned int cpu)
@@ -305,11 +329,11 @@ static void report_run(unsigned int cpu)
 	bool more = true;
 
 	while (more && may_print(cpu) && !kthread_should_park()) {
-		if (!raw_spin_trylock(&log_lock))
+		if (!try_lock_log())
 			return;
 
 		more = handle_one();
-		raw_spin_unlock(&log_lock);
+		unlock_log();
 		cond_resched();
 	}
 
@@ -331,7 +355,7 @@ static struct smp_hotplug_thread report_threads = {
 
 static bool is_idle(void)
 {
-	return !atomic_read(&todo) && !raw_spin_is_locked(&log_lock);
+	return !atomic_read(&todo) && !log_is_locked();
 }
 
 /* Waits until all that has ended by now is in the rings and handed to printk. */
@@ -352,19 +376,10 @@ int lm_report_sync(void)
 	return r < 0 ? (int)r : 0;
 }
 
-static void lock_log(void) __acquires(&log_lock)
+static void lock_log(void)
 {
-	for (;;) {
-		if (raw_spin_trylock(&log_lock))
-			return;
-
+	while (!try_lock_log())
 		usleep_range(200, 1000);
-	}
-}
-
-static void unlock_log(void) __releases(&log_lock)
-{
-	raw_spin_unlock(&log_lock);
 }
 
 void lm_report_copy(struct lm_log *ret_log)

@@ -16,17 +16,25 @@ function get(key,  i, p) {
 			return substr($i, p + 1)
 	}
 }
+# What substr() returns is text: without + 0, "9..." is not less than "10..." and an event is lost
+# whenever the clock gains a digit.
+function number(key) { return get(key) + 0 }
 FILENAME ~ /wq_stall/ {
-	start = get("last_start_mono_ns"); end = get("last_end_mono_ns")
+	start = number("last_start_mono_ns"); end = number("last_end_mono_ns")
 	cpu = get("last_cpu")
-	print "R req=" request " cpu=" cpu " start=" start " end=" end
+	stall = "R req=" request " cpu=" cpu " start=" get("last_start_mono_ns") " end=" get("last_end_mono_ns")
+	next
+}
+FILENAME ~ /state/ {
+	if (FNR == 1)
+		print stall " events=" get("events")
 	next
 }
 $1 == "cpu=" cpu {
-	due = get("due_mono_ns"); us = get("us")
-	if (due < end + 0 && due + us * 1000 > start + 0 && us + 0 > most[$2]) {
+	due = number("due_mono_ns"); us = number("us")
+	if (due < end && due + us * 1000 > start && us > most[$2]) {
 		most[$2] = us
-		text[$2] = "E " $2 " due=" due " us=" us " irq=" get("irq_us") " sched=" get("sched_us") \
+		text[$2] = "E " $2 " due=" get("due_mono_ns") " us=" us " irq=" get("irq_us") " sched=" get("sched_us") \
 			" wq=" get("wq_us") " held=" get("held_us") " func=" get("func")
 	}
 }
@@ -42,6 +50,8 @@ while read -r cpu pool us gap_us new_period_us; do
 		usleep 30000
 	fi
 	threshold=$((us / 4))
+	# lower, the host's own delays would fill the rings
+	[ $us -gt 5000 ] || threshold=$((us / 2))
 	control threshold_us=$threshold
 	usleep $gap_us
 	control reset
@@ -54,7 +64,9 @@ while read -r cpu pool us gap_us new_period_us; do
 		usleep 10000
 		tries=$((tries + 1))
 	done
-	awk -v request=$i -f /tmp/match.awk $stall/state $lm/events $lm/worst
+	# Two rings of 64 must do until they are read: no event of what comes after the stall.
+	control threshold_us=60000000
+	awk -v request=$i -f /tmp/match.awk $stall/state $lm/state $lm/events $lm/worst
 	i=$((i + 1))
 done </requests
 echo '### classic'

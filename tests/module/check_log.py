@@ -123,7 +123,7 @@ def check_snapshot(text):
     _, n_events, lost, clock = struct.unpack_from("<4Q", b, 64)
     check("magic and version", (magic, version) == (b"LMSNAP\r\n", 1), (magic, version))
     check("sizes", (header_size, probe_size, event_size, buckets, sub) == (96, 104, 216, 1216, 32))
-    check("parameters", (period, threshold, hz, console, lost) == (10000, 60000, 250, 0, 0))
+    check("parameters", (period, threshold, hz, console, lost) == (10000, 60000000, 250, 0, 0))
     check("timer resolution", resolution == int(states[0][0]["timer_res_ns"]))
     check("clock", int(states[0][0]["clock_ns"]) - 8e6 <= clock <= int(states[1][0]["clock_ns"]) + 8e6)
     at = header_size

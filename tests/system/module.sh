@@ -16,7 +16,7 @@ for kernel in "${kernels[@]}"; do
 	fi
 	log=$work/$kernel.log
 	expect 0 python3 "$top/tests/module/guest.py" --kernel "$kernel" --log "$log" \
-		--test "$top/tests/module/all.sh" --timeout 400
+		--test "$top/tests/module/all.sh" --timeout 430
 	cat "$work/out"
 	n_checks=$((n_checks + $(grep -c '^ok: ' "$log")))
 	expect 0 python3 "$top/tests/module/check_log.py" "$log"
