@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_report.c - verdicts out of the store. */
 #include "cli/common.h"
+#include "dashboard/dashboard.h"
 #include "report/export.h"
 #include "report/report.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #define RUNS_BY_DEFAULT 20
 
@@ -38,7 +40,9 @@ static const struct opt options[] = {
 	{.name = "html",
 	 .type = OPT_PATH,
 	 .arg = "FILE",
-	 .help = "write a page to FILE, \"-\" for the standard output without the table"},
+	 .help = "write a page to FILE, \"-\" for the standard output without the table; a folder, "
+		 "or a name with a slash at its end, gets the newest 500 runs of the store as the "
+		 "pages of 'stallrig serve'"},
 	{.name = "format",
 	 .letter = 'f',
 	 .type = OPT_CHOICE,
@@ -64,6 +68,15 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
+/* --html DIR: an existing folder, or a name that says so. */
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	size_t n = strlen(path);
+
+	return (n && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 static int write_runs(struct cli *cli, const struct args *a, struct run *const *runs, size_t n,
 		      struct err *e)
 {
@@ -80,7 +93,7 @@ static int write_runs(struct cli *cli, const struct args *a, struct run *const *
 		r = cli_write(cli, json, &text, e);
 		strbuf_reset(&text);
 	}
-	if (r >= 0 && html) {
+	if (r >= 0 && html && !is_folder(html)) {
 		report_html(&text, runs, n, "stallrig: worst delays");
 		r = cli_write(cli, html, &text, e);
 		strbuf_reset(&text);
@@ -146,6 +159,8 @@ static int run_report(struct cli *cli, const struct args *a, struct err *e)
 	reverse(runs, n);
 	if (r >= 0)
 		r = write_runs(cli, a, runs, n, e);
+	if (r >= 0 && args_has(a, "html") && is_folder(args_text(a, "html")))
+		r = dashboard_write_site(st, args_text(a, "html"), e);
 	for (size_t i = 0; i < n; i++)
 		run_free(runs[i]);
 	free(runs);

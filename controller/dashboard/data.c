@@ -12,7 +12,8 @@ int data_runs(struct site *s, const struct data_filter *f, struct run_list *ret,
 		.kernel = f->kernel,
 		.rig = f->rig,
 		.scenario = f->scenario,
-		.last = f->rig_class || f->since_wall_ns ? 0 : f->last,
+		/* what is sorted out below must not use up the places */
+		.last = f->rig_class ? 0 : f->last,
 	};
 	auto_run_list struct run_list all = {0};
 	size_t n = 0;

@@ -405,7 +405,7 @@ static void add_console(struct strbuf *out, const struct request *rq, const stru
 	}
 	strbuf_addf(out,
 		    "<p class=\"dim small\">ms after %s; times that are links lead to the "
-		    "timeline.%s</p>\n<ol class=console tabindex=0 role=region "
+		    "timeline.%s</p>\n<ol class=console tabindex=0 "
 		    "aria-label=\"Console of the trial\">\n",
 		    has_cut ? "the cut" : "the boot", x.is_cut ? " Only the first MiB." : "");
 	if (x.left_before)

@@ -35,11 +35,9 @@ int api_compare(struct site *s, const struct request *rq, struct reply *rp, stru
 int page_rigs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_rigs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_kernels(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
-int api_kernels(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
-int api_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_events(struct site *s, const struct request *rq, struct reply *rp, struct err *e);

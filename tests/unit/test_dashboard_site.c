@@ -2,6 +2,7 @@
 /* ctest: dashboard */
 /* test_dashboard_site.c - routes, their description, and hostile words in answers. */
 #include "../../controller/dashboard/pages.h"
+#include "dashboard/dashboard.h"
 #include "sample_run.h"
 #include "unit.h"
 
@@ -150,6 +151,93 @@ static void test_hostile_words_become_text_on_every_page(void **state)
 	}
 }
 
+static void test_each_page_answers_and_lets_nothing_hostile_through(void **state)
+{
+	static const char *const paths[] = {
+		"/trends",
+		"/trends/virtual/unplug-read/virtual-x86",
+		"/compare",
+		"/compare/" RUN_ID,
+		"/compare/" RUN_ID ".." RUN_ID,
+		"/rigs",
+		"/rigs/virtual-x86",
+		"/kernels",
+		"/kernels/debian-6.1.0-57-amd64",
+		"/incidents",
+		"/bisects",
+		"/live/" RUN_ID,
+		"/login",
+		"/api/v1/trends/virtual/unplug-read/virtual-x86",
+		"/api/v1/compare/" RUN_ID ".." RUN_ID,
+		"/api/v1/rigs",
+		"/api/v1/incidents",
+		"/api/v1/live",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		unsigned status;
+		auto_free char *text = answer(*state, paths[i], NULL, NULL, &status);
+
+		if (status != 200)
+			fail_msg("%s: %u %s", paths[i], status, text);
+		if (strncmp(paths[i], "/api/", 5) != 0)
+			assert_null(strstr(text, "<script>alert"));
+		assert_null(strchr(text, '\x1b'));
+	}
+}
+
+static void test_at_most_six_runs_are_compared(void **state)
+{
+	auto_strbuf struct strbuf path = STRBUF_INIT;
+	unsigned status;
+
+	strbuf_adds(&path, "/api/v1/compare/" RUN_ID);
+	for (int i = 2; i <= 7; i++) {
+		auto_free char *text = NULL;
+
+		strbuf_adds(&path, ".." RUN_ID);
+		text = answer(*state, strbuf_str(&path), NULL, NULL, &status);
+		assert_int_equal(status, i <= 6 ? 200 : 400);
+	}
+}
+
+static void test_a_run_that_has_ended_has_no_live_view(void **state)
+{
+	unsigned status;
+	auto_free char *text =
+		answer(*state, "/api/v1/live/" RUN_ID "/events", NULL, NULL, &status);
+
+	assert_int_equal(status, 404);
+	assert_contains(text, "{\"error\":");
+}
+
+static void test_the_site_as_files_holds_each_page_and_its_answer(void **state)
+{
+	static const char *const files[] = {
+		"index.html",
+		"runs/" RUN_ID ".html",
+		"trials/" RUN_ID ".1.html",
+		"trends/virtual/unplug-read/virtual-x86.html",
+		"api/v1/trends/virtual/unplug-read/virtual-x86.json",
+		"compare/" RUN_ID ".html",
+		"api/v1/front.json",
+		"rigs/virtual-x86.html",
+		"incidents.html",
+	};
+	struct bench *b = *state;
+	auto_free char *dir = xasprintf("%s/site", b->dir);
+	struct err e = {0};
+
+	assert_int_equal(dashboard_write_site(b->st, dir, &e), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		auto_free char *path = xasprintf("%s/%s", dir, files[i]);
+		auto_strbuf struct strbuf text = STRBUF_INIT;
+
+		assert_int_equal(file_read(path, 1 << 20, &text, &e), 0);
+		assert_null(strstr(strbuf_str(&text), "href=\"/"));
+	}
+}
+
 static void test_the_console_of_a_trial_is_shown_without_escapes(void **state)
 {
 	unsigned status;
@@ -243,6 +331,14 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_words_become_text_on_every_page,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_each_page_answers_and_lets_nothing_hostile_through, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_at_most_six_runs_are_compared, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_run_that_has_ended_has_no_live_view, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_the_site_as_files_holds_each_page_and_its_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_the_console_of_a_trial_is_shown_without_escapes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_errors_are_pages_or_json_as_the_path_promises,

@@ -5,6 +5,13 @@
 (() => {
 	const $ = (selector, root = document) => root.querySelector(selector);
 	const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+	const root = document.documentElement.dataset.root;
+	const isStatic = "static" in document.documentElement.dataset;
+	const page = (path) => root + path + (isStatic ? ".html" : "");
+	const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	const ms = (v) => v === undefined || v === null ? "–"
+		: v >= 10000 ? (v / 1000).toFixed(1) + " s"
+		: v < 9.95 ? v.toFixed(1) + " ms" : v.toFixed(0) + " ms";
 
 	/* ---- a trial: the console is scrolled to the cut, lines and bars light up together ---- */
 
@@ -50,5 +57,310 @@
 		}
 	};
 
+	/* ---- charts ---- */
+
+	const fetchJson = async (url) => {
+		const reply = await fetch(url);
+
+		if (!reply.ok)
+			throw new Error(url + ": " + reply.status);
+		return reply.json();
+	};
+
+	const axes = (yValues) => {
+		const stroke = colour("--dim");
+		const grid = {stroke: colour("--line"), width: 1};
+
+		return [{stroke, grid, ticks: grid}, {stroke, grid, ticks: grid, size: 70, values: yValues}];
+	};
+
+	const size = (box) => ({width: Math.max(200, box.clientWidth), height: Math.max(280, Math.min(560, innerHeight * .5))});
+
+	const keepSize = (chart, box) => addEventListener("resize", () => chart.setSize(size(box)));
+
+	const verdictColours = () => ({PASS: colour("--pass"), FAIL: colour("--fail"),
+		INCONCLUSIVE: colour("--unsure"), UNTESTABLE: colour("--untestable"), "RIG-FAULT": colour("--rigfault")});
+
+	/* Shapes as well as colours tell verdicts apart. */
+	const drawPoint = (ctx, verdict, x, y, r) => {
+		ctx.beginPath();
+		if (verdict === "FAIL") {
+			ctx.moveTo(x, y - r * 1.3); ctx.lineTo(x + r * 1.3, y); ctx.lineTo(x, y + r * 1.3);
+			ctx.lineTo(x - r * 1.3, y); ctx.closePath(); ctx.fill();
+		} else if (verdict === "PASS") {
+			ctx.arc(x, y, r, 0, 2 * Math.PI); ctx.fill();
+		} else {
+			ctx.arc(x, y, r, 0, 2 * Math.PI); ctx.stroke();
+		}
+	};
+
+	const trend = async (box) => {
+		const all = (await fetchJson(box.dataset.trend)).points;
+		const filter = $("#trend-filter");
+		let chart, points;
+
+		const draw = () => {
+			const words = filter.value.trim();
+
+			points = all.filter((p) => p.worst_ms !== undefined && (!words || p.kernel_name.includes(words)));
+			if (chart)
+				chart.destroy();
+			const colours = verdictColours();
+			const limit = colour("--limit"), dim = colour("--dim"), link = colour("--link");
+			const marks = (u) => {
+				const ctx = u.ctx;
+
+				ctx.save();
+				ctx.lineWidth = 2 * devicePixelRatio;
+				points.forEach((p, i) => {
+					const x = u.valToPos(u.data[0][i], "x", true);
+
+					if (p.is_change) {
+						ctx.strokeStyle = link;
+						ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+						ctx.beginPath();
+						ctx.moveTo(x, u.bbox.top); ctx.lineTo(x, u.bbox.top + u.bbox.height);
+						ctx.stroke();
+						ctx.setLineDash([]);
+					}
+					ctx.fillStyle = ctx.strokeStyle = colours[p.verdict] || dim;
+					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), 4 * devicePixelRatio);
+				});
+				ctx.restore();
+			};
+
+			chart = new uPlot({
+				...size(box),
+				scales: {x: {time: true}, y: {distr: 3}},
+				axes: axes((u, values) => values.map((v) => v === null || !/^[125]/.test(String(v).replace(/^0\.0*/, "")) ? "" : ms(v))),
+				series: [
+					{value: (u, v) => v === null ? "" : new Date(v * 1000).toISOString().slice(0, 16).replace("T", " ")},
+					{label: "worst", stroke: dim, width: 0, points: {show: false}, paths: () => null, value: (u, v) => ms(v)},
+					{label: "median", stroke: dim, width: 1, points: {show: false}, value: (u, v) => ms(v), paths: () => null},
+					{label: "limit", stroke: limit, width: 2, dash: [8, 5], points: {show: false}, value: (u, v) => ms(v)},
+				],
+				hooks: {draw: [marks]},
+			}, [points.map((p) => p.started_s), points.map((p) => p.worst_ms),
+				points.map((p) => p.p50_ms ?? null), points.map((p) => p.limit_ms)], box);
+			chart.over.addEventListener("click", () => {
+				const p = points[chart.cursor.idx];
+
+				if (p)
+					location.href = page("runs/" + p.run);
+			});
+			const tip = document.createElement("div");
+
+			tip.className = "tip";
+			tip.hidden = true;
+			chart.over.append(tip);
+			chart.over.addEventListener("mousemove", () => {
+				const p = points[chart.cursor.idx];
+
+				tip.hidden = !p;
+				if (!p)
+					return;
+				tip.textContent = `${p.verdict} ${ms(p.worst_ms)}, ${p.kernel_name}`;
+				const left = chart.cursor.left > chart.over.clientWidth / 2;
+
+				tip.className = "tip " + (left ? "leftwards" : "");
+				tip.style.left = left ? "" : chart.cursor.left + 12 + "px";
+				tip.style.right = left ? chart.over.clientWidth - chart.cursor.left + 12 + "px" : "";
+				tip.style.top = Math.max(0, chart.cursor.top - 10) + "px";
+			});
+			chart.over.addEventListener("mouseleave", () => { tip.hidden = true; });
+		};
+
+		filter.value = new URLSearchParams(location.search).get("kernel") || "";
+		filter.addEventListener("input", () => {
+			const url = new URL(location);
+
+			filter.value ? url.searchParams.set("kernel", filter.value) : url.searchParams.delete("kernel");
+			history.replaceState(null, "", url);
+			draw();
+		});
+		draw();
+		addEventListener("resize", () => chart.setSize(size(box)));
+		return () => chart;
+	};
+
+	const palette = () => [colour("--link"), colour("--fail"), colour("--pass"), colour("--rigfault"), colour("--unsure"), colour("--dim")];
+	const logAxis = (u, values) => values.map((v) => v === null || !/^[125]/.test(String(v).replace(/^0\.0*/, "")) ? "" : ms(v));
+
+	const distribution = async (box, url, make) => {
+		const runs = (await fetchJson(url)).runs;
+		const values = runs.map((r) => r.worst_ms.slice().sort((a, b) => a - b));
+		const {x, rows, extra} = make(values);
+		const stroke = colour("--dim"), grid = {stroke: colour("--line"), width: 1};
+		const chart = new uPlot({
+			...size(box),
+			scales: {x: {time: false, distr: 3}, y: {range: (u, min, max) => [0, max * 1.05]}},
+			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid}],
+			series: [{label: "delay", value: (u, v) => ms(v)}, ...runs.map((r, i) => ({
+				label: r.kernel_name + " on " + r.run.rig, stroke: palette()[i], width: 2,
+				dash: [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 2]][i],
+				paths: uPlot.paths.stepped({align: extra}), points: {show: false},
+			}))],
+		}, [x, ...rows], box);
+
+		keepSize(chart, box);
+		return () => chart;
+	};
+
+	const ecdf = (values) => {
+		const x = [...new Set(values.flat())].sort((a, b) => a - b);
+
+		return {x, rows: values.map((v) => x.map((at) => v.length ? v.filter((w) => w <= at).length / v.length : null)), extra: 1};
+	};
+
+	const histogram = (values) => {
+		const perDecade = 8;
+		const at = (v) => Math.floor(Math.log10(Math.max(v, .1)) * perDecade);
+		const all = values.flat().map(at);
+		const from = Math.min(...all), to = Math.max(...all) + 1;
+		const x = [];
+
+		for (let i = from; i <= to; i++)
+			x.push(10 ** (i / perDecade));
+		return {x, rows: values.map((v) => x.map((_, i) => v.filter((w) => at(w) === from + i).length)), extra: 1};
+	};
+
+	const savePng = (getChart, button) => {
+		button.hidden = false;
+		button.addEventListener("click", () => {
+			const source = getChart().ctx.canvas;
+			const copy = document.createElement("canvas");
+			const ctx = copy.getContext("2d");
+
+			copy.width = source.width;
+			copy.height = source.height;
+			ctx.fillStyle = colour("--card");
+			ctx.fillRect(0, 0, copy.width, copy.height);
+			ctx.drawImage(source, 0, 0);
+			copy.toBlob((blob) => {
+				const a = document.createElement("a");
+
+				a.href = URL.createObjectURL(blob);
+				a.download = "stallrig.png";
+				a.click();
+				URL.revokeObjectURL(a.href);
+			});
+		});
+	};
+
+	const charts = () => {
+		for (const box of $$(".chart")) {
+			const made = box.dataset.trend ? trend(box)
+				: box.dataset.ecdf ? distribution(box, box.dataset.ecdf, ecdf)
+				: distribution(box, box.dataset.histogram, histogram);
+
+			made.then((getChart) => {
+				const button = $("[data-png]", box.parentElement);
+
+				if (button)
+					savePng(getChart, button);
+			}, (error) => { box.textContent = "No chart: " + error.message; });
+		}
+	};
+
+	/* ---- the live view ---- */
+
+	const live = () => {
+		const box = $("ol.console.live");
+
+		if (!box || !box.dataset.events)
+			return;
+		const source = new EventSource(box.dataset.events);
+		const linesMax = 2000;
+		let boot = 0;
+		const set = (id, text) => { $(id).textContent = text; };
+		const on = (name, fn) => source.addEventListener(name, (ev) => {
+			let data;
+
+			try {
+				data = JSON.parse(ev.data);
+			} catch {
+				return; /* half an event before a gap */
+			}
+			fn(data);
+		});
+		const addLine = (text, css) => {
+			const li = document.createElement("li");
+			const code = document.createElement("code");
+
+			li.className = css;
+			code.textContent = text;
+			li.append(code);
+			box.append(li);
+		};
+
+		source.addEventListener("open", () => {
+			box.replaceChildren();
+			$("#live-trials").replaceChildren();
+			boot = 0;
+		});
+		on("console", (data) => {
+			const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+
+			if (data.boot !== boot) {
+				boot = data.boot;
+				addLine("boot " + boot, "dim");
+			}
+			for (const line of data.lines) {
+				if (line.continues && box.lastElementChild)
+					$("code", box.lastElementChild).textContent += line.text;
+				else
+					addLine(line.text, /DELAY:/.test(line.text) ? "over" : /USB disconnect/.test(line.text) ? "anchor" : "");
+			}
+			while (box.childElementCount > linesMax)
+				box.firstElementChild.remove();
+			if (atEnd)
+				box.scrollTop = box.scrollHeight;
+		});
+		on("delay", (d) => {
+			set("#live-delay", ms(d.ms) + (d.cpu === undefined ? "" : " CPU" + d.cpu));
+		});
+		on("run", (run) => {
+			set("#live-valid", `${run.valid}/${run.planned_valid}`);
+			set("#live-over", String(run.over));
+			set("#live-worst", ms(run.worst_ms));
+		});
+		on("trial", (t) => {
+			const tr = document.createElement("tr");
+			const th = document.createElement("th");
+			const a = document.createElement("a");
+			const worstCell = document.createElement("td");
+			const outcome = document.createElement("td");
+
+			th.scope = "row";
+			a.href = page("trials/" + t.id);
+			a.textContent = "trial " + t.id.split(".").pop();
+			th.append(a);
+			worstCell.className = "num";
+			worstCell.textContent = ms(t.worst_ms);
+			outcome.textContent = t.crash ? "crash: " + t.crash : t.valid ? "valid" : "invalid: " + t.missing_evidence;
+			tr.append(th, worstCell, outcome);
+			$("#live-trials").append(tr);
+		});
+		on("gap", () => addLine("… lines are left out here", "dim"));
+		on("end", () => {
+			source.close();
+			$("#live-state").firstChild.textContent = "This run has ended: ";
+		});
+	};
+
+	/* ---- compare ---- */
+
+	const compareForm = () => {
+		const form = $("[data-compare-form]");
+
+		form?.addEventListener("submit", (ev) => {
+			ev.preventDefault();
+			location.href = page("compare/" + new FormData(form).get("runs").trim().split(/[\s,]+|\.\.+/).join(".."));
+		});
+	};
+
 	trial();
+	charts();
+	live();
+	compareForm();
 })();

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* static_site.c - the pages and answers as files: what the overview and the runs lead to. */
+#include "assets.h"
+#include "base/fdio.h"
+#include "dashboard/dashboard.h"
+#include "pages.h"
+
+#include <string.h>
+
+#define RUNS_MAX 500
+
+struct writer {
+	struct site site;
+	const char *dir;
+};
+
+/* path as a server has it; the file is path + suffix below dir. */
+static int write_answer(struct writer *w, const char *path, const char *suffix, struct err *e)
+{
+	struct request rq = {.method = "GET", .path = path, .is_static = true};
+	auto_free char *file = xasprintf("%s%s%s", w->dir, path, suffix);
+	auto_free char *folder = xstrdup(file);
+	struct reply rp = REPLY_INIT;
+	int r;
+
+	*strrchr(folder, '/') = '\0';
+	r = dir_make(folder, e);
+	if (r < 0)
+		return r;
+	site_answer(&w->site, &rq, &rp);
+	if (rp.status != 200)
+		r = err_set(e, ERR_STORE, EIO, "%s: status %u", path, rp.status);
+	else
+		r = file_write_atomic(file, strbuf_str(&rp.body), rp.body.len, e);
+	reply_release(&rp);
+	return r;
+}
+
+static int write_both(struct writer *w, const char *page, struct err *e)
+{
+	auto_free char *api = xasprintf("/api/v1%s", page);
+	int r = write_answer(w, page, ".html", e);
+
+	return r < 0 ? r : write_answer(w, api, ".json", e);
+}
+
+/* Everything of one run: the newer ones have had the pages of its rig and kernel written. */
+static int write_run(struct writer *w, const struct run *head, struct err *e)
+{
+	auto_run struct run *run = NULL;
+	auto_free char *page = xasprintf("/runs/%s", head->id);
+	int r;
+
+	r = data_run(&w->site, head->id, &run, e);
+	if (r >= 0)
+		r = write_both(w, page, e);
+	for (size_t i = 0; r >= 0 && i < run->n_trials; i++) {
+		auto_free char *trial = xasprintf("/trials/%s.%u", run->id, run->trials[i]->number);
+
+		r = write_both(w, trial, e);
+	}
+	if (r >= 0) {
+		auto_free char *compare = xasprintf("/compare/%s", run->id);
+
+		r = write_both(w, compare, e);
+	}
+	return r;
+}
+
+static bool is_new(const struct run_list *runs, size_t i,
+		   bool (*same)(const struct run *a, const struct run *b))
+{
+	for (size_t k = 0; k < i; k++)
+		if (same(runs->runs[k], runs->runs[i]))
+			return false;
+	return true;
+}
+
+static bool is_same_rig(const struct run *a, const struct run *b)
+{
+	return strcmp(a->rig, b->rig) == 0;
+}
+
+static bool is_same_trend(const struct run *a, const struct run *b)
+{
+	return is_same_rig(a, b) && strcmp(a->scenario, b->scenario) == 0 &&
+	       strcmp(a->rig_class, b->rig_class) == 0;
+}
+
+static bool is_same_name(const struct run *a, const struct run *b)
+{
+	return strcmp(a->kernel, b->kernel) == 0;
+}
+
+static int write_of_run(struct writer *w, const struct run_list *runs, size_t i, struct err *e)
+{
+	const struct run *run = runs->runs[i];
+	int r = write_run(w, run, e);
+
+	if (r >= 0 && is_new(runs, i, is_same_trend)) {
+		auto_free char *trend =
+			xasprintf("/trends/%s/%s/%s", run->rig_class, run->scenario, run->rig);
+
+		r = write_both(w, trend, e);
+	}
+	if (r >= 0 && is_new(runs, i, is_same_rig)) {
+		auto_free char *rig = xasprintf("/rigs/%s", run->rig);
+
+		r = write_answer(w, rig, ".html", e);
+	}
+	if (r >= 0 && is_new(runs, i, is_same_name)) {
+		auto_free char *kernel = xasprintf("/kernels/%s", run->kernel);
+
+		r = write_answer(w, kernel, ".html", e);
+	}
+	return r;
+}
+
+static int write_changes(struct writer *w, const struct run_list *runs, struct err *e)
+{
+	struct change_list changes;
+	int r = 0;
+
+	view_changes(runs, &changes);
+	for (size_t i = 0; r >= 0 && i < changes.n; i++) {
+		const struct change *c = &changes.changes[i];
+		auto_free char *page =
+			c->was ? xasprintf("/compare/%s..%s", c->was->id, c->now->id) : NULL;
+
+		if (page)
+			r = write_both(w, page, e);
+	}
+	free(changes.changes);
+	return r;
+}
+
+static int write_assets(struct writer *w, struct err *e)
+{
+	size_t n;
+	const struct asset *a = assets_all(&n);
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		auto_free char *path = xasprintf("/assets/%s", a[i].url_name);
+
+		r = write_answer(w, path, "", e);
+	}
+	return r;
+}
+
+int dashboard_write_site(struct store *st, const char *dir, struct err *e)
+{
+	static const char *const pages[] = {"/trends", "/compare", "/bisects",
+					    "/rigs",   "/kernels", "/incidents"};
+	struct writer w = {.site = {.store = st, .recordings_dir = ""}, .dir = dir};
+	const struct data_filter f = {.last = RUNS_MAX};
+	auto_run_list struct run_list runs = {0};
+	int r;
+
+	r = data_runs(&w.site, &f, &runs, e);
+	if (r >= 0)
+		r = write_answer(&w, "/", "index.html", e);
+	if (r >= 0)
+		r = write_answer(&w, "/api/v1/front", ".json", e);
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(pages); i++)
+		r = write_answer(&w, pages[i], ".html", e);
+	if (r >= 0)
+		r = write_assets(&w, e);
+	if (r >= 0)
+		r = write_changes(&w, &runs, e);
+	for (size_t i = 0; r >= 0 && i < runs.n; i++)
+		r = write_of_run(&w, &runs, i, e);
+	return r;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* query.h - questions that a reader has beside whole runs: incidents by their words, bisects. The
+   rows are the caller's. Errors and blocking as in store.h. */
+#pragma once
+
+#include "store/store.h"
+
+struct store_incident {
+	char *cls, *title;
+	unsigned count;
+	char *run_id;
+	unsigned trial; /* number in the run */
+	char *rig, *kernel;
+	int64_t started_wall_ns; /* of the trial */
+};
+
+/*
+ * The newest `last` incidents whose class and title hold all words (the last one may go on); words
+ * NULL or without a letter: all but plain USB disconnects.
+ */
+int store_incidents(struct store *st, const char *words, unsigned last, struct store_incident **ret,
+		    size_t *ret_n, struct err *e) must_check;
+void store_incidents_free(struct store_incident *rows, size_t n);
+
+struct store_bisect_test {
+	char *commit, *subject, *verdict;
+	unsigned trials, over;
+	int64_t worst_us; /* -1 unknown */
+	char *run_id;     /* NULL = none */
+};
+
+struct store_bisect {
+	char *id, *repo, *good, *bad, *rig, *scenario, *state;
+	unsigned n_commits;
+	char *culprit;      /* NULL = not known yet */
+	double probability; /* of the culprit; NAN = unknown */
+	char *next;         /* what is tested next and why; "" */
+	int64_t eta_s;      /* -1 = unknown */
+	int64_t started_wall_ns, updated_wall_ns;
+	char *candidates; /* JSON [{"commit","probability"}], newest; NULL = none */
+	struct store_bisect_test *tests;
+	size_t n_tests;
+};
+
+/* Newest first; id NULL = all, without tests and candidates. */
+int store_bisects(struct store *st, const char *id, struct store_bisect **ret, size_t *ret_n,
+		  struct err *e) must_check;
+void store_bisects_free(struct store_bisect *rows, size_t n);

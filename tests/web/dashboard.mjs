@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dashboard.mjs - see dashboard.sh. */
+import {spawn, spawnSync} from "node:child_process";
+import {createServer} from "node:http";
+import {appendFile, mkdir, readFile, stat} from "node:fs/promises";
+import {createRequire} from "node:module";
+import {join, normalize} from "node:path";
+
+import {chromium} from "playwright-core";
+
+const {STALLRIG, WORK, OUT, LIVE} = process.env;
+const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const children = [];
+let nChecks = 0;
+let nFailed = 0;
+
+const check = (what, isTrue, detail = "") => {
+	nChecks++;
+	if (isTrue)
+		return;
+	nFailed++;
+	console.error(`FAIL: ${what}${detail ? ": " + detail : ""}`);
+};
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/* Starts a server; resolves to its URL. */
+const serve = (store, ...more) => new Promise((done, fail) => {
+	const child = spawn(STALLRIG, ["serve", "--port", "0", "--store", store, ...more],
+		{stdio: ["ignore", "pipe", "inherit"]});
+
+	children.push(child);
+	child.stdout.once("data", (url) => done(String(url).trim()));
+	child.once("exit", (code) => fail(new Error(`serve ended with ${code}`)));
+});
+
+const browser = await chromium.launch({executablePath: "/usr/bin/chromium",
+	args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync"]});
+
+/* A page whose errors count. */
+const open = async (options = {}) => {
+	const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+	const page = await context.newPage();
+
+	page.on("console", (m) => {
+		if (m.type() === "error" || m.type() === "warning")
+			check("no console message", false, `${page.url()}: ${m.text()}`);
+	});
+	page.on("pageerror", (e) => check("no script error", false, `${page.url()}: ${e.message}`));
+	return page;
+};
+
+const visit = async (page, url, heading) => {
+	const reply = await page.goto(url, {waitUntil: "load"});
+	const h1 = await page.textContent("h1");
+
+	check(`${url} answers`, reply.status() === 200, String(reply.status()));
+	check(`${url} has its heading`, heading.test(h1), h1);
+};
+
+const accessible = async (page) => {
+	/* by the debugger's protocol: the page's own policy forbids it otherwise */
+	await page.evaluate(axeSource);
+	const found = await page.evaluate(() => window.axe.run(document,
+		{runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}));
+
+	for (const v of found.violations)
+		check("accessible", false, `${page.url()}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(" | ")}`);
+	check("axe looked at something", found.passes.length > 5);
+};
+
+const shoot = async (page, name) => {
+	for (const [width, height] of [[390, 844], [1280, 800], [2560, 1440]]) {
+		await page.setViewportSize({width, height});
+		await sleep(150);
+		const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+		check(`${name} fits ${width} px`, overflow <= 0, `${overflow} px too wide`);
+		await page.screenshot({path: join(OUT, `${name}-${width}.png`)});
+	}
+	await page.setViewportSize({width: 1280, height: 800});
+};
+
+const labPages = async () => {
+	const base = await serve(join(WORK, "lab.db"));
+	const page = await open();
+
+	await visit(page, base, /2 kernels got worse/);
+	check("a regression is told in words", /: worst .*, was .*, since the night of \d\d-\d\d/.test(await page.textContent(".change.worse")));
+	check("nothing runs", (await page.textContent("#nothing-runs")).includes("Nothing is running"));
+	await accessible(page);
+	await shoot(page, "front");
+
+	/* from the matrix to a trial by clicks */
+	await page.click(".cell.new a");
+	await page.waitForURL(/\/runs\//);
+	check("the run fails", (await page.textContent(".lead")).includes("FAIL"));
+	await accessible(page);
+	await shoot(page, "run");
+	await page.click("table.trials tbody th a");
+	await page.waitForURL(/\/trials\//);
+	check("the trial has a timeline", await page.locator(".tl svg").count() > 3);
+	await accessible(page);
+
+	for (const [path, heading] of [["trends", /Trends/], ["compare", /Compare/], ["rigs", /Rigs/],
+		["rigs/rcar-m3-1", /rcar-m3-1/], ["kernels", /Kernels/], ["incidents", /Incidents/],
+		["incidents?q=2", /Incidents/], ["bisects", /Bisects/]]) {
+		await visit(page, base + path, heading);
+		await accessible(page);
+	}
+
+	await visit(page, base + "trends/board/unplug-read/rcar-m3-1", /unplug-read on rcar-m3-1/);
+	await page.waitForSelector(".chart canvas");
+	await page.waitForSelector("[data-png]:not([hidden])");
+	await page.fill("#trend-filter", "6.12");
+	check("the filter is in the address", page.url().endsWith("?kernel=6.12"), page.url());
+	await accessible(page);
+	await shoot(page, "trend");
+
+	await page.goto(base);
+	await page.click(".change.worse >> text=compare");
+	await page.waitForSelector(".chart canvas");
+	check("the comparison is in words", /regression: p50/.test(await page.textContent("main")));
+	await accessible(page);
+	await shoot(page, "compare");
+
+	/* by keyboard: the first stop leads past the navigation */
+	await page.goto(base);
+	await page.keyboard.press("Tab");
+	check("Tab reaches the skip link", await page.evaluate(() => document.activeElement.className) === "skip");
+	await page.context().close();
+
+	const dark = await open({colorScheme: "dark"});
+
+	await visit(dark, base, /got worse/);
+	await accessible(dark);
+	await dark.screenshot({path: join(OUT, "front-dark.png")});
+	await dark.context().close();
+
+	const plain = await open({javaScriptEnabled: false});
+
+	await visit(plain, base, /got worse/);
+	check("verdicts need no script", await plain.locator(".cell.fail").count() > 0);
+	await plain.context().close();
+};
+
+/* What a published folder is served by. */
+const fileServer = (dir) => new Promise((done) => {
+	const types = {html: "text/html", css: "text/css", js: "text/javascript", json: "application/json", svg: "image/svg+xml"};
+	const server = createServer(async (rq, rp) => {
+		let path = join(dir, normalize(decodeURIComponent(new URL(rq.url, "http://x").pathname)));
+
+		try {
+			if ((await stat(path)).isDirectory())
+				path = join(path, "index.html");
+			const bytes = await readFile(path);
+
+			rp.setHeader("Content-Type", types[path.split(".").pop()] || "application/octet-stream");
+			rp.end(bytes);
+		} catch {
+			rp.statusCode = 404;
+			rp.end();
+		}
+	});
+
+	server.listen(0, "127.0.0.1", () => done({server, url: `http://127.0.0.1:${server.address().port}/`}));
+});
+
+const staticPages = async () => {
+	const dir = join(WORK, "site");
+	const made = spawnSync(STALLRIG, ["report", "--store", join(WORK, "lab.db"), "--html", dir + "/"], {encoding: "utf8"});
+
+	check("report --html DIR works", made.status === 0, made.stderr);
+	const {server, url} = await fileServer(dir);
+	const page = await open();
+
+	await visit(page, url, /got worse/);
+	await page.click(".cell.new a");
+	await page.waitForURL(/\/runs\/.*\.html/);
+	await page.click("table.trials tbody th a");
+	await page.waitForURL(/\/trials\/.*\.html/);
+	await page.goto(url);
+	await page.click(".change.worse >> text=trend");
+	await page.waitForSelector(".chart canvas");
+	await page.goto(url);
+	await page.click(".change.worse >> text=compare");
+	await page.waitForSelector(".chart canvas");
+	for (const link of await page.$$eval("nav a", (all) => all.map((a) => a.href)))
+		check(`${link} is there`, (await page.goto(link)).status() === 200);
+	await page.context().close();
+	server.close();
+};
+
+/* A real run on the virtual rig, watched. */
+const livePages = async () => {
+	const store = join(process.env.STALLRIG_STATE, "results.db");
+	let ended = false;
+	let status;
+	const run = spawn(STALLRIG, ["run", "--rig", "virtual-x86", "--scenario", "unplug-read",
+		"--kernel", "debian:6.12", "--trials", "1"], {stdio: ["ignore", "ignore", "inherit"]});
+
+	run.once("exit", (code) => { ended = true; status = code; });
+	children.push(run);
+	for (let i = 0; i < 600 && !ended; i++) {
+		const runs = spawnSync(STALLRIG, ["report", "--json", "-", "--store", store], {encoding: "utf8"});
+
+		if (runs.status === 0 && JSON.parse(runs.stdout).runs.length)
+			break;
+		await sleep(200);
+	}
+	const base = await serve(store);
+	const page = await open();
+
+	await visit(page, base, /./);
+	await page.click("a.running");
+	await page.waitForURL(/\/live\//);
+	await page.waitForSelector("ol.console.live li:nth-child(20)", {timeout: 120000});
+	await accessible(page);
+
+	const id = page.url().split("/").pop();
+	const raw = (boot) => join(process.env.STALLRIG_STATE, "recordings", id, `boot-${boot}`, "console.raw");
+	const sawDelay = page.waitForFunction(() => document.querySelector("#live-delay").textContent !== "–", null, {timeout: 240000});
+
+	await sawDelay.catch((e) => check("a delay arrives live", false, e.message));
+	await page.screenshot({path: join(OUT, "live-1280.png")});
+	check("the recording is there", (await stat(raw(1))).size > 1000);
+	await page.waitForFunction(() => /has ended/.test(document.querySelector("#live-state").textContent), null, {timeout: 300000})
+		.catch((e) => check("the end arrives live", false, e.message));
+	for (let i = 0; i < 100 && !ended; i++)
+		await sleep(100);
+	check("the run ended with a verdict", [0, 1, 125].includes(status), String(status));
+	check("its trials arrived live", await page.locator("#live-trials tr").count() > 0);
+	await page.click("#live-trials a >> nth=0");
+	await page.waitForURL(/\/trials\//);
+	check("the recorded console is shown", await page.locator("ol.console li").count() > 20);
+	check("the disconnect is marked", await page.locator("ol.console li.anchor").count() === 1);
+	await accessible(page);
+	await shoot(page, "trial");
+	await page.context().close();
+};
+
+/* A recording that grows under a run that has not ended: bytes are on the screen in time. */
+const latency = async () => {
+	const store = join(WORK, "going.db");
+	const made = spawnSync(join(STALLRIG, "..", "tests/bench/dashboard_fill"),
+		[store, "--nights", "1", "--rigs", "1", "--kernels", "1", "--trials", "1", "--going", "1"], {encoding: "utf8"});
+
+	check("a store with a run that goes on", made.status === 0, made.stderr);
+	const dir = join(WORK, "recordings", "n00000-00-00", "boot-1");
+
+	await mkdir(dir, {recursive: true});
+	await appendFile(join(dir, "console.raw"), "[    0.000000] Linux version 6.12\n");
+	const base = await serve(store, "--recordings", join(WORK, "recordings"));
+	const page = await open();
+
+	await page.goto(base + "live/n00000-00-00");
+	await page.waitForSelector("ol.console.live li:nth-child(2)");
+	const times = [];
+
+	for (let i = 0; i < 40; i++) {
+		const seen = page.evaluate((text) => new Promise((done) => {
+			const box = document.querySelector("ol.console.live");
+			const look = () => box.textContent.includes(text) && (observer.disconnect(), done(Date.now()));
+			const observer = new MutationObserver(look);
+
+			observer.observe(box, {childList: true, subtree: true, characterData: true});
+			look();
+		}), `line-${i}-end`);
+
+		await sleep(30 + 7 * (i % 10));
+		const from = Date.now();
+
+		await appendFile(join(dir, "console.raw"), `[    1.0000${i}] line-${i}-end\n`);
+		times.push(await seen - from);
+	}
+	times.sort((a, b) => a - b);
+	console.log(`live: from disk to screen, n=${times.length}: median ${times[20]} ms, worst ${times[39]} ms`);
+	check("live bytes arrive within 200 ms (median of 40)", times[20] <= 200, `${times[20]} ms`);
+	await page.context().close();
+};
+
+try {
+	if (LIVE !== "only") {
+		await labPages();
+		await staticPages();
+		await latency();
+	}
+	if (LIVE !== "0")
+		await livePages();
+} catch (e) {
+	check("the test goes through", false, e.stack);
+} finally {
+	await browser.close();
+	for (const child of children) {
+		child.removeAllListeners("exit");
+		child.kill("SIGTERM");
+	}
+}
+console.log(`${nChecks - nFailed} passed, ${nFailed} failed; screenshots in ${OUT}`);
+process.exitCode = nFailed ? 1 : 0;

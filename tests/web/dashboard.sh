@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The dashboard in headless Chromium: pages of a lab's nights, a real virtual trial seen live and then
+# as a page, files on a plain web server, accessibility. Screenshots go to the build folder.
+#
+# WEB_LIVE=1 adds the virtual trial, WEB_LIVE=only does nothing else.
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/system/lib.sh
+. "$here/../system/lib.sh"
+
+command -v chromium >/dev/null || fail "chromium is missing, hil/setup installs it"
+command -v npm >/dev/null || fail "npm is missing, hil/setup installs it"
+
+# packages are kept outside the checkout, by what they are
+modules=${XDG_CACHE_HOME:-$HOME/.cache}/stallrig/web-$(sha256sum <"$here/package-lock.json" | cut -c1-16)
+if [ ! -d "$modules/node_modules/axe-core" ]; then
+	mkdir -p "$modules.tmp.$$"
+	cp "$here/package.json" "$here/package-lock.json" "$modules.tmp.$$"
+	(cd "$modules.tmp.$$" && npm ci --ignore-scripts --no-audit --no-fund --silent) ||
+		fail "npm cannot install what tests/web/package-lock.json names"
+	mv -T "$modules.tmp.$$" "$modules" 2>/dev/null || rm -rf "$modules.tmp.$$"
+fi
+
+out=$build/web
+mkdir -p "$out"
+"$build/tests/bench/dashboard_fill" "$work/lab.db" --nights 6 --rigs 3 --kernels 5 --trials 4 --seed 7
+if [ "${WEB_LIVE:-0}" != 0 ]; then
+	need_kernel debian:6.12
+fi
+cp "$here/dashboard.mjs" "$work/"
+ln -s "$modules/node_modules" "$work/node_modules"
+STALLRIG=$stallrig WORK=$work OUT=$out LIVE=${WEB_LIVE:-0} node "$work/dashboard.mjs"
+no_orphans
