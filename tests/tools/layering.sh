@@ -10,11 +10,11 @@ declare -A uses=(
 	[rig]="base kernels console"
 	[trial]="base console judge kernels rig"
 	[store]="base judge trial"
-	[bisect]="base judge store"
+	[bisect]="base judge kernels rig trial store"
 	[lab]="base judge kernels rig trial store"
 	[report]="base console judge trial store"
 	[dashboard]="base console judge trial store report"
-	[cli]="base console judge kernels rig trial store report dashboard lab"
+	[cli]="base console judge kernels rig trial store report dashboard lab bisect"
 )
 declare -A owner=(
 	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli lab"

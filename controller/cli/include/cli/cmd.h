@@ -40,6 +40,8 @@ extern const struct cmd cmd_switch_on, cmd_switch_off, cmd_switch_cycle, cmd_swi
 extern const struct cmd cmd_serve;
 extern const struct cmd cmd_submit, cmd_queue, cmd_cancel, cmd_rigs, cmd_lock, cmd_unlock,
 	cmd_worker, cmd_job_run, cmd_store_copy;
+extern const struct cmd cmd_bisect_start, cmd_bisect_status, cmd_bisect_result, cmd_bisect_log,
+	cmd_bisect_resume, cmd_bisect_tell, cmd_bisect_stop, cmd_bisect_step;
 
 #define CLI_EXIT_USAGE  129 /* bad input or set-up */
 #define CLI_EXIT_BROKEN 130 /* the bench, the store, this program, or a signal */
