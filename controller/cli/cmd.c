@@ -177,8 +177,10 @@ int cli_write(struct cli *cli, const char *path, const struct strbuf *text, stru
 {
 	if (strcmp(path, "-") != 0)
 		return file_write_atomic(path, strbuf_str(text), text->len, e);
-	/* a write error stays in the stream's error flag until cli_run() looks */
-	(void)fwrite(strbuf_str(text), 1, text->len, cli->out);
+	/* the stream keeps the fact of a write error for cli_run(), but not its reason */
+	errno = 0;
+	if (fwrite(strbuf_str(text), 1, text->len, cli->out) < text->len && !cli->out_error)
+		cli->out_error = errno;
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static int finish(struct cli *cli, int status)
 
 	errno = 0;
 	has_failed |= fflush(cli->out) != 0;
-	code = errno;
+	code = cli->out_error ? cli->out_error : errno;
 	if (!has_failed || code == EPIPE) /* `| head` has seen enough: not an error */
 		return status;
 	fprintf(cli->log, "stallrig: cannot write to the standard output: %s\n",

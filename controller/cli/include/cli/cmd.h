@@ -16,6 +16,7 @@ struct cli {
 	bool is_log_tty;
 	unsigned columns; /* of the terminal behind log */
 	struct waiter *w;
+	int out_error; /* errno of the first write to out that failed, 0 = none */
 };
 
 struct cmd {
