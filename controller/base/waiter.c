@@ -10,6 +10,8 @@ struct waiter {
 	struct waiter_ops ops;
 	struct waiter_source sources[WAITER_SOURCES_MAX];
 	size_t n;
+	struct waiter_timer *timers[WAITER_TIMERS_MAX]; /* not owned */
+	size_t n_timers;
 };
 
 static volatile sig_atomic_t stop_flag;
@@ -100,6 +102,59 @@ void waiter_remove(struct waiter *w, int fd)
 	*src = w->sources[--w->n];
 }
 
+int waiter_timer_set(struct waiter *w, struct waiter_timer *t, struct err *e)
+{
+	for (size_t i = 0; i < w->n_timers; i++)
+		if (w->timers[i] == t)
+			return 0;
+	if (w->n_timers == WAITER_TIMERS_MAX)
+		return err_set(e, ERR_INTERNAL, ENOSPC, "waiter: more than %d timers",
+			       WAITER_TIMERS_MAX);
+	w->timers[w->n_timers++] = t;
+	return 0;
+}
+
+void waiter_timer_cancel(struct waiter *w, const struct waiter_timer *t)
+{
+	for (size_t i = 0; i < w->n_timers; i++) {
+		if (w->timers[i] != t)
+			continue;
+		w->timers[i] = w->timers[--w->n_timers];
+		return;
+	}
+}
+
+/* When the next timer is due, or until_ns if that is sooner. */
+static nsec_t next_due(const struct waiter *w, nsec_t until_ns)
+{
+	for (size_t i = 0; i < w->n_timers; i++)
+		if (w->timers[i]->at_ns < until_ns)
+			until_ns = w->timers[i]->at_ns;
+	return until_ns;
+}
+
+/* Fires what is due now, each timer once: one that sets itself again waits for the next turn. */
+static void fire_timers(struct waiter *w)
+{
+	struct waiter_timer *due[WAITER_TIMERS_MAX];
+	const nsec_t now_ns = waiter_now(w);
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_timers; i++)
+		if (w->timers[i]->at_ns <= now_ns)
+			due[n++] = w->timers[i];
+	for (size_t i = 0; i < n; i++) {
+		/* an earlier one may have cancelled or moved it */
+		for (size_t k = 0; k < w->n_timers; k++) {
+			if (w->timers[k] != due[i] || due[i]->at_ns > now_ns)
+				continue;
+			waiter_timer_cancel(w, due[i]);
+			due[i]->fire(due[i]->self);
+			break;
+		}
+	}
+}
+
 static int stopped(struct err *e)
 {
 	return err_set(e, ERR_STOPPED, EINTR, "stopped by a signal");
@@ -150,9 +205,10 @@ int waiter_until(struct waiter *w, nsec_t until_ns, bool (*done)(void *arg), voi
 			return 1;
 		is_due = waiter_now(w) >= until_ns;
 
-		r = serve(w, is_due ? 0 : until_ns, e);
+		r = serve(w, is_due ? 0 : next_due(w, until_ns), e);
 		if (r < 0)
 			return r;
+		fire_timers(w);
 		if (is_due)
 			return done && done(arg) ? 1 : 0;
 	}

@@ -34,6 +34,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_kernel_remove,
 	&cmd_rig_list,
 	&cmd_rig_show,
+	&cmd_console,
 	&cmd_switch_on,
 	&cmd_switch_off,
 	&cmd_switch_cycle,

@@ -44,7 +44,8 @@ static int run_list(struct cli *cli, const struct args *a, struct err *e)
 				first = broken;
 			continue;
 		}
-		add_rig_row(&text, cfg->name, cfg->rig_class, cfg->arch, cfg->boot.machine);
+		add_rig_row(&text, cfg->name, cfg->rig_class, cfg->arch,
+			    cfg->boot.machine ? cfg->boot.machine : cfg->boot.driver);
 	}
 	r = cli_write(cli, "-", &text, e);
 	if (r >= 0 && first.code) { /* the others are listed all the same */
@@ -77,11 +78,20 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	fact_add(&text, "file", "%s", cfg->path);
 	fact_add(&text, "class", "%s", cfg->rig_class);
 	fact_add(&text, "arch", "%s", cfg->arch);
-	fact_add(&text, "boot", "%s, machine %s, cpu %s, %u CPUs, %u MiB, answer within %u s",
-		 cfg->boot.driver, cfg->boot.machine, cfg->boot.cpu, cfg->boot.cpus,
-		 cfg->boot.memory_mib, cfg->boot.timeout_s);
+	if (rig_is_qemu(cfg))
+		fact_add(&text, "boot",
+			 "%s, machine %s, cpu %s, %u CPUs, %u MiB, answer within %u s",
+			 cfg->boot.driver, cfg->boot.machine, cfg->boot.cpu, cfg->boot.cpus,
+			 cfg->boot.memory_mib, cfg->boot.timeout_s);
+	else
+		fact_add(&text, "boot", "%s, %u CPUs, answer within %u s", cfg->boot.driver,
+			 cfg->boot.cpus, cfg->boot.timeout_s);
+	if (cfg->boot.attempts > 1)
+		fact_add(&text, "attempts", "%u boots in a row may fail", cfg->boot.attempts);
 	fact_add(&text, "command line", "%s", cfg->boot.append);
 	fact_add(&text, "modules", "%s", strbuf_str(&modules));
+	if (cfg->console.address)
+		fact_add(&text, "console port", "%s", cfg->console.address);
 	if (cfg->console.baud)
 		fact_add(&text, "console", "%s, %s, %u baud", cfg->console.driver,
 			 cfg->console.device, cfg->console.baud);

@@ -2,21 +2,26 @@
 /*
  * boot.h - what starts and ends a target. Private to the rig room.
  *
- * Lifecycle: start() makes a machine whose console and link are connected but whose CPUs stand
- * still; run() lets them go, so that no console byte is missed. close() is called if and only if
- * start() succeeded, and leaves nothing running.
+ * Lifecycle: start() makes everything ready and leaves the machine dead or its CPUs standing still,
+ * so that no console byte is missed; run() lets it go. close() is called if and only if start()
+ * succeeded, and leaves nothing running.
  */
 #pragma once
 
-#include "rig/rig.h"
+#include "port.h"
 
+/* Valid until run() has returned. */
 struct boot_cfg {
 	const struct rig_cfg *rig;
+	const struct kernel_build *build;
 	const char *kernel; /* paths */
 	const char *initrd;
 	const char *stick;
 	const char *command_line;
 	const char *run_dir; /* for qemu.log */
+	/* qemu: start this boot loader instead of the kernel; it reaches net_folder by TFTP */
+	const char *firmware, *net_folder;
+	int keep_fd; /* for switch_cfg_open() */
 };
 
 enum boot_state {
@@ -27,15 +32,25 @@ enum boot_state {
 
 struct boot_ops {
 	const char *driver; /* "qemu" */
+	/* run() has seen user space: an agent that does not answer then is not the kernel's doing
+	 */
+	bool awaits_user_space;
 	/* Whether what it needs on this machine is there; ERR_RIG/-ENOENT names what is not. */
 	int (*check)(struct waiter *w, const struct rig_cfg *cfg, struct err *e);
 	int (*start)(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e);
-	int (*run)(void *self, struct err *e);
-	/* Stay with the machine; readable and writable streams, non-blocking. */
+	/*
+	 * Returns once the kernel is on its way (qemu) or, where the console is needed for it, once
+	 * the target's user space says that it is ready. The port lives until after close().
+	 * ERR_KERNEL: the kernel came to be executed and did not get there; ERR_RIG: it did not
+	 * even come to that, or it was another kernel.
+	 */
+	int (*run)(void *self, struct port *port, nsec_t deadline_ns, struct err *e);
+	/* Stay with the machine; readable and writable streams, non-blocking. -1 = it has none: the
+	   rig's console port is used, the agent is reached as link.driver says. */
 	int (*console_fd)(void *self);
 	int (*link_fd)(void *self);
-	/* The switch of the machine's stick, which is unplugged at first. */
-	void (*make_switch)(void *self, const struct switch_ops **ret_ops, void **ret_self);
+	/* The switch of the machine's stick, which is unplugged at first. False = it has none. */
+	bool (*make_switch)(void *self, const struct switch_ops **ret_ops, void **ret_self);
 	/* Does not block. *ret_how (may be NULL): how it ended, caller frees; untouched if it runs.
 	 */
 	enum boot_state (*state)(void *self, char **ret_how);
@@ -44,7 +59,7 @@ struct boot_ops {
 	void (*close)(void *self);
 };
 
-extern const struct boot_ops boot_qemu_ops;
+extern const struct boot_ops boot_qemu_ops, boot_uboot_ops;
 
 /* NULL if there is none of that name. */
 const struct boot_ops *boot_find(const char *driver);

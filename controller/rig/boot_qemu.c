@@ -125,7 +125,9 @@ static void add_machine(struct args *a, const struct boot_cfg *cfg)
 
 	add(a, xstrdup("-nodefaults"));
 	add(a, xstrdup("-no-user-config"));
-	add(a, xstrdup("-no-reboot"));
+	/* a boot loader gets its board back after a reset, as on a bench */
+	if (!cfg->firmware)
+		add(a, xstrdup("-no-reboot"));
 	add(a, xstrdup("-S"));
 	add_pair(a, "-display", xstrdup("none"));
 	add_pair(a, "-name", xasprintf("stallrig-%s", rig->name));
@@ -134,9 +136,32 @@ static void add_machine(struct args *a, const struct boot_cfg *cfg)
 	add_pair(a, "-cpu", xstrdup(rig->boot.cpu));
 	add_pair(a, "-smp", xasprintf("%u", rig->boot.cpus));
 	add_pair(a, "-m", xasprintf("%uM", rig->boot.memory_mib));
+	if (cfg->firmware) {
+		add_pair(a, "-bios", xstrdup(cfg->firmware));
+		return;
+	}
 	add_pair(a, "-kernel", xstrdup(cfg->kernel));
 	add_pair(a, "-initrd", xstrdup(cfg->initrd));
 	add_pair(a, "-append", xstrdup(cfg->command_line));
+}
+
+/* A value of an option: a comma in it is written twice. Caller frees. */
+static char *quote_value(const char *text)
+{
+	auto_strbuf struct strbuf s = STRBUF_INIT;
+
+	for (const char *p = text; *p; p++)
+		strbuf_addf(&s, *p == ',' ? ",%c" : "%c", *p);
+	return strbuf_take(&s);
+}
+
+/* A network that holds nothing but a TFTP server. */
+static void add_net(struct args *a, const char *folder)
+{
+	auto_free char *tftp = quote_value(folder);
+
+	add_pair(a, "-netdev", xasprintf("user,id=net0,restrict=on,tftp=%s", tftp));
+	add_pair(a, "-device", xstrdup("virtio-net-pci,netdev=net0,romfile="));
 }
 
 static void add_devices(struct args *a, const struct boot_cfg *cfg, const int *fds)
@@ -145,9 +170,14 @@ static void add_devices(struct args *a, const struct boot_cfg *cfg, const int *f
 	add_pair(a, "-mon", xstrdup("chardev=qmp,mode=control"));
 	add_pair(a, "-chardev", xasprintf("socket,id=console,fd=%d", fds[FD_CONSOLE]));
 	add_pair(a, "-serial", xstrdup("chardev:console"));
-	add_pair(a, "-chardev", xasprintf("socket,id=agent,fd=%d", fds[FD_LINK]));
-	add_pair(a, "-device", xstrdup("virtio-serial-pci,id=vser"));
-	add_pair(a, "-device", xstrdup("virtserialport,bus=vser.0,chardev=agent,name=" AGENT_PORT));
+	if (strcmp(cfg->rig->link.driver, "virtio-serial") == 0) {
+		add_pair(a, "-chardev", xasprintf("socket,id=agent,fd=%d", fds[FD_LINK]));
+		add_pair(a, "-device", xstrdup("virtio-serial-pci,id=vser"));
+		add_pair(a, "-device",
+			 xstrdup("virtserialport,bus=vser.0,chardev=agent,name=" AGENT_PORT));
+	}
+	if (cfg->net_folder)
+		add_net(a, cfg->net_folder);
 	add_pair(a, "-device", xstrdup("qemu-xhci,id=xhci,p2=" XHCI_PORTS ",p3=" XHCI_PORTS));
 	add_pair(a, "-blockdev", blockdev(cfg->stick));
 }
@@ -320,10 +350,12 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 	return 0;
 }
 
-static int qemu_run(void *self, struct err *e)
+static int qemu_run(void *self, struct port *port, nsec_t deadline_ns, struct err *e)
 {
 	struct qemu *q = self;
 
+	(void)port;
+	(void)deadline_ns;
 	return qmp_execute(q->qmp, waiter_now(q->w) + START_NS, "cont", NULL, NULL, e);
 }
 
@@ -337,7 +369,7 @@ static int qemu_link_fd(void *self)
 	return ((struct qemu *)self)->fds[FD_LINK];
 }
 
-static void qemu_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
+static bool qemu_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
 {
 	struct qemu *q = self;
 	const struct switch_qmp_cfg cfg = {
@@ -351,6 +383,7 @@ static void qemu_make_switch(void *self, const struct switch_ops **ret_ops, void
 
 	*ret_ops = &switch_qmp_ops;
 	*ret_self = switch_qmp_new(q->qmp, &cfg, q->w);
+	return true;
 }
 
 /* --- end ---------------------------------------------------------------------------------- */

@@ -44,7 +44,8 @@ struct call {
 
 struct link {
 	struct waiter *w;
-	int fd;
+	int fd; /* -1: bytes go over io */
+	struct link_io io;
 	bool is_gone;
 	uint32_t seq;            /* of the last request */
 	uint32_t unfinished_seq; /* a call that got no answer; 0 = none */
@@ -61,7 +62,8 @@ static void gone(struct link *l)
 		return;
 	log_debug(LOG_LINK, "the other end is gone");
 	l->is_gone = true;
-	waiter_remove(l->w, l->fd);
+	if (l->fd >= 0)
+		waiter_remove(l->w, l->fd);
 }
 
 /* --- answers ------------------------------------------------------------------------------- */
@@ -149,11 +151,24 @@ static void take_err(struct call *c, const struct frame *f)
 	c->final = FINAL_ERR;
 }
 
+/* A terminal that echoes sends our own requests back. */
+static bool is_answer(const struct frame *f)
+{
+	static const char *const verbs[] = {"ack", "data", "part", "ok", "err"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(f->verb, verbs[i]) == 0)
+			return true;
+	return false;
+}
+
 static void on_frame(void *self, const struct frame *f)
 {
 	struct link *l = self;
 	struct call *c = &l->call;
 
+	if (!is_answer(f))
+		return;
 	l->stats.frames_received++;
 	/* late copies of answers to earlier requests */
 	if (!c->seq || f->seq != c->seq)
@@ -169,8 +184,6 @@ static void on_frame(void *self, const struct frame *f)
 		take_ok(c, f);
 	else if (strcmp(f->verb, "err") == 0)
 		take_err(c, f);
-	else if (strcmp(f->verb, "ack") != 0)
-		log_debug(LOG_LINK, "unknown answer '%s' to request %" PRIu32, f->verb, f->seq);
 }
 
 /* --- bytes --------------------------------------------------------------------------------- */
@@ -201,6 +214,12 @@ static void flush(struct link *l)
 	waiter_set_events(l->w, l->fd, (short)(POLLIN | (l->out_len ? POLLOUT : 0)));
 }
 
+void link_feed(struct link *l, const void *bytes, size_t n)
+{
+	frame_reader_feed(&l->reader, bytes, n, on_frame, l);
+	l->stats.bad_frames = l->reader.n_bad;
+}
+
 static int on_ready(void *self, short revents, struct err *e)
 {
 	struct link *l = self;
@@ -219,14 +238,17 @@ static int on_ready(void *self, short revents, struct err *e)
 		gone(l);
 		return 0;
 	}
-	frame_reader_feed(&l->reader, buf, (size_t)n, on_frame, l);
-	l->stats.bad_frames = l->reader.n_bad;
+	link_feed(l, buf, (size_t)n);
 	return 0;
 }
 
 /* Queues a frame; without room for it the agent has not even taken the last ones. */
 static void send_frame(struct link *l, const char *frame, size_t n)
 {
+	if (l->fd < 0) {
+		l->stats.frames_sent += l->io.send(l->io.self, frame, n);
+		return;
+	}
 	if (l->is_gone || l->out_len + n > sizeof(l->out))
 		return;
 	memcpy(l->out + l->out_len, frame, n);
@@ -439,17 +461,32 @@ int link_hello(struct link *l, nsec_t deadline_ns, struct err *e)
 
 /* --- lifecycle ----------------------------------------------------------------------------- */
 
-int link_open(struct waiter *w, int fd, struct link **ret, struct err *e)
+static struct link *link_new(struct waiter *w, int fd)
 {
 	struct link *l = xcalloc(1, sizeof(*l));
-	const struct waiter_source src = {.fd = fd, .events = POLLIN, .ready = on_ready, .self = l};
-	int r;
 
 	l->w = w;
 	l->fd = fd;
 	l->call.pieces = xcalloc(FRAME_LINES_MAX, sizeof(*l->call.pieces));
 	/* answers to an earlier controller's requests must not fit ours */
 	l->seq = (uint32_t)(waiter_now(w) / NSEC_PER_USEC) & 0x3fffffffu;
+	return l;
+}
+
+struct link *link_new_over(struct waiter *w, const struct link_io *io)
+{
+	struct link *l = link_new(w, -1);
+
+	l->io = *io;
+	return l;
+}
+
+int link_open(struct waiter *w, int fd, struct link **ret, struct err *e)
+{
+	struct link *l = link_new(w, fd);
+	const struct waiter_source src = {.fd = fd, .events = POLLIN, .ready = on_ready, .self = l};
+	int r;
+
 	r = waiter_add(w, &src, e);
 	if (r < 0) {
 		l->is_gone = true;
@@ -464,7 +501,7 @@ void link_close(struct link *l)
 {
 	if (!l)
 		return;
-	if (!l->is_gone)
+	if (!l->is_gone && l->fd >= 0)
 		waiter_remove(l->w, l->fd);
 	util_free(l->call.pieces);
 	util_free(l);

@@ -14,8 +14,6 @@
 #define POWEROFF_NS  (20 * NSEC_PER_SEC)
 #define PLUG_NS      (10 * NSEC_PER_SEC)
 #define LAST_GASP_NS (2 * NSEC_PER_SEC)
-/* how the agent in the initramfs is told to find its link */
-#define AGENT_LINK "virtio:org.stallrig.agent"
 
 struct rig {
 	const struct rig_cfg *cfg; /* not owned */
@@ -39,7 +37,7 @@ struct rig {
 	struct stick_switch *sw;
 };
 
-static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops};
+static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops, &boot_uboot_ops};
 
 const struct boot_ops *boot_find(const char *driver)
 {
@@ -63,7 +61,10 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 	r = lock_rig(cfg->name, w, lock_wait_ns, &rig->lock, e);
 	if (r == 0)
 		r = dir_make(run_dir, e);
-	if (r == 0) {
+	if (r == 0 && !rig_is_qemu(cfg)) {
+		/* a stick that one can hold: what must be on it is said in its description */
+		memcpy(rig->stick.sha256, cfg->stick.content_sha256, SHA256_HEX_SIZE);
+	} else if (r == 0) {
 		r = stick_ensure(cfg, w, &rig->stick, e);
 		if (r < 0)
 			(void)err_wrap(e, "rig '%s'", cfg->name);
@@ -76,6 +77,12 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 	return 0;
 }
 
+static void on_link_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	(void)t_host_ns;
+	link_feed(self, bytes, n);
+}
+
 /* Ends whatever runs, without asking the target. Safe to repeat. */
 static void end_machine(struct rig *rig)
 {
@@ -84,10 +91,12 @@ static void end_machine(struct rig *rig)
 	if (rig->port)
 		port_drain(rig->port);
 	switch_close(rig->sw);
+	if (rig->port && rig->link)
+		port_untap(rig->port, on_link_bytes, rig->link);
 	link_close(rig->link);
-	port_close(rig->port);
 	if (rig->machine)
 		rig->boot->close(rig->machine);
+	port_close(rig->port);
 	rig->sw = NULL;
 	rig->link = NULL;
 	rig->port = NULL;
@@ -140,7 +149,11 @@ static int make_switch(struct rig *rig, struct err *e)
 		if (r < 0)
 			return err_wrap(e, "switch '%s'", rig->cfg->stick_switch.name);
 	} else {
-		rig->boot->make_switch(rig->machine, &ops, &self);
+		if (!rig->boot->make_switch(rig->machine, &ops, &self))
+			return err_set(e, ERR_CONFIG, ENOTSUP,
+				       "%s: a target booted by '%s' has no switch '%s' of its own",
+				       rig->cfg->path, rig->cfg->boot.driver,
+				       rig->cfg->stick_switch.driver);
 	}
 	if (rig->has_faults)
 		switch_fault_wrap(&ops, &self, &rig->faults, &rig->fault_state, rig->w);
@@ -189,12 +202,48 @@ static int blame(struct rig *rig, struct err *e)
 		return err_set(e, ERR_RIG, ECHILD, "%s before the agent answered", how);
 	if (state == BOOT_ENDED_BY_TARGET)
 		return err_set(e, ERR_KERNEL, ECHILD, "%s before the agent answered", how);
-	if (link_said.code == ETIMEDOUT)
+	if (link_said.code == ETIMEDOUT && !rig->boot->awaits_user_space)
 		return err_set(e, ERR_KERNEL, ETIMEDOUT,
 			       "no answer from the agent within %u s (%llu console bytes came)",
-			       rig->cfg->boot.timeout_s, (unsigned long long)port_bytes(rig->port));
+			       rig->cfg->boot.timeout_s,
+			       (unsigned long long)port_stats(rig->port)->bytes);
 	*e = link_said;
 	return -e->code;
+}
+
+/* How the agent in the initramfs is told to find its link. Caller frees. */
+static char *agent_link(const struct rig_cfg *cfg)
+{
+	return strcmp(cfg->link.driver, "console") == 0 ? xasprintf("/dev/%s", cfg->console.device)
+							: xstrdup("virtio:org.stallrig.agent");
+}
+
+static bool send_in_band(void *self, const char *frame, size_t n)
+{
+	struct rig *rig = self;
+
+	/* what the line has not taken yet must not pile up behind it */
+	return port_is_sent(rig->port) && port_write(rig->port, frame, n, NULL) == 0;
+}
+
+static int open_port(struct rig *rig, struct err *e)
+{
+	const struct port_cfg cfg = port_cfg_of(rig->cfg);
+	int fd = rig->boot->console_fd(rig->machine);
+
+	if (fd < 0)
+		return port_open(rig->w, &cfg, rig->fn, rig->self, &rig->port, e);
+	return port_open_fd(rig->w, fd, rig->fn, rig->self, &rig->port, e);
+}
+
+static int open_link(struct rig *rig, struct err *e)
+{
+	const struct link_io io = {.send = send_in_band, .self = rig};
+
+	if (strcmp(rig->cfg->link.driver, "console") != 0)
+		return link_open(rig->w, rig->boot->link_fd(rig->machine), &rig->link, e);
+	rig->link = link_new_over(rig->w, &io);
+	return port_tap(rig->port, on_link_bytes, rig->link, e);
 }
 
 static int start(struct rig *rig, const struct kernel_build *k, const char *initrd,
@@ -208,11 +257,13 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 			  append && *append ? " " : "", append ? append : "");
 	const struct boot_cfg cfg = {
 		.rig = rig->cfg,
+		.build = k,
 		.kernel = kernel,
 		.initrd = initrd,
 		.stick = rig->stick.path,
 		.command_line = command_line,
 		.run_dir = rig->run_dir,
+		.keep_fd = lock_fd(rig->lock),
 	};
 	int r;
 
@@ -221,12 +272,11 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		r = rig->boot->start(rig->w, &cfg, &rig->machine, e);
 	if (r < 0)
 		return r;
-	r = port_open(rig->w, rig->boot->console_fd(rig->machine), rig->fn, rig->self, &rig->port,
-		      e);
+	r = open_port(rig, e);
 	if (r == 0)
-		r = link_open(rig->w, rig->boot->link_fd(rig->machine), &rig->link, e);
+		r = open_link(rig, e);
 	if (r == 0)
-		r = rig->boot->run(rig->machine, e);
+		r = rig->boot->run(rig->machine, rig->port, deadline_ns, e);
 	if (r < 0)
 		return r;
 	if (!rig->sw)
@@ -282,7 +332,8 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 	const struct kernels_ctx kernels = {.w = rig->w};
 	const struct rig_cfg *cfg = rig->cfg;
 	auto_free const char **modules = module_list(rig);
-	const struct target_image_cfg image = {.kernel = k, .modules = modules, .link = AGENT_LINK};
+	auto_free char *agent = agent_link(cfg);
+	const struct target_image_cfg image = {.kernel = k, .modules = modules, .link = agent};
 	auto_free char *initrd = NULL;
 	int r;
 

@@ -31,6 +31,11 @@ struct rig_file {
 #define TEXT(key, type, member) \
 	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, TEXT_MAX)
 
+/* A text that may be absent: NULL then. */
+#define OPTIONAL_TEXT(key, type, member)                                                       \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, \
+			       TEXT_MAX)
+
 static const cyaml_schema_value_t module_schema = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, TEXT_MAX)};
 
@@ -40,19 +45,27 @@ typedef __typeof__(((struct rig_cfg *)0)->link) link_type;
 
 static const cyaml_schema_field_t boot_fields[] = {
 	TEXT("driver", boot_type, driver),
-	TEXT("machine", boot_type, machine),
-	TEXT("cpu", boot_type, cpu),
+	CYAML_FIELD_UINT("attempts", CYAML_FLAG_OPTIONAL, boot_type, attempts),
+	OPTIONAL_TEXT("machine", boot_type, machine),
+	OPTIONAL_TEXT("cpu", boot_type, cpu),
 	CYAML_FIELD_UINT("cpus", CYAML_FLAG_DEFAULT, boot_type, cpus),
-	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, boot_type, memory_mib),
+	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_OPTIONAL, boot_type, memory_mib),
 	CYAML_FIELD_STRING_PTR("append", CYAML_FLAG_POINTER, boot_type, append, 0, APPEND_MAX),
 	CYAML_FIELD_UINT("timeout_s", CYAML_FLAG_DEFAULT, boot_type, timeout_s),
 	CYAML_FIELD_SEQUENCE("modules", CYAML_FLAG_POINTER, boot_type, modules, &module_schema, 0,
 			     MODULES_MAX),
+	CYAML_FIELD_MAPPING_PTR("uboot", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, boot_type, uboot,
+				uboot_cfg_fields),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t console_fields[] = {
-	TEXT("driver", console_type, driver), TEXT("device", console_type, device),
-	CYAML_FIELD_UINT("baud", CYAML_FLAG_OPTIONAL, console_type, baud), CYAML_FIELD_END};
+	TEXT("driver", console_type, driver),
+	OPTIONAL_TEXT("address", console_type, address),
+	TEXT("device", console_type, device),
+	CYAML_FIELD_UINT("baud", CYAML_FLAG_OPTIONAL, console_type, baud),
+	OPTIONAL_TEXT("flow", console_type, flow),
+	CYAML_FIELD_UINT("tx_byte_us", CYAML_FLAG_OPTIONAL, console_type, tx_byte_us),
+	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t link_fields[] = {TEXT("driver", link_type, driver),
 						   CYAML_FIELD_END};
@@ -81,6 +94,8 @@ static const cyaml_schema_field_t rig_fields[] = {
 	CYAML_FIELD_MAPPING("console", CYAML_FLAG_DEFAULT, struct rig_file, cfg.console,
 			    console_fields),
 	CYAML_FIELD_MAPPING("link", CYAML_FLAG_DEFAULT, struct rig_file, cfg.link, link_fields),
+	CYAML_FIELD_MAPPING_PTR("power", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct rig_file,
+				cfg.power, switch_cfg_fields),
 	/* the schema allows a list so that rigs with more sticks stay compatible */
 	CYAML_FIELD_SEQUENCE("sticks", CYAML_FLAG_POINTER, struct rig_file, sticks, &stick_schema,
 			     1, 1),
@@ -103,9 +118,10 @@ struct number_rule {
 
 static const struct number_rule number_rules[] = {
 	NUMBER("boot.cpus", boot.cpus, 1, 64),
-	NUMBER("boot.memory_mib", boot.memory_mib, 128, 65536),
+	NUMBER("boot.attempts", boot.attempts, 1, 20),
 	NUMBER("boot.timeout_s", boot.timeout_s, 1, 3600),
 	NUMBER("console.baud", console.baud, 0, 4000000),
+	NUMBER("console.tx_byte_us", console.tx_byte_us, 0, 100000),
 	NUMBER("sticks[0].size_mib", stick.size_mib, 16, 65536),
 	NUMBER("sticks[0].file_mib", stick.file_mib, 1, 65536),
 };
@@ -128,9 +144,10 @@ struct choice_rule {
 static const struct choice_rule choice_rules[] = {
 	CHOICE("class", rig_class, "virtual", "board"),
 	CHOICE("arch", arch, "x86_64", "arm64"),
-	CHOICE("boot.driver", boot.driver, "qemu"),
-	CHOICE("console.driver", console.driver, "socket"),
-	CHOICE("link.driver", link.driver, "virtio-serial"),
+	CHOICE("boot.driver", boot.driver, "qemu", "uboot"),
+	CHOICE("console.driver", console.driver, "socket", "serial"),
+	CHOICE("console.flow", console.flow, "none", "rtscts", "xonxoff"),
+	CHOICE("link.driver", link.driver, "virtio-serial", "console"),
 	CHOICE("sticks[0].filesystem", stick.filesystem, "ext4", "vfat"),
 };
 
@@ -162,6 +179,12 @@ static const char *text_at(const struct rig_cfg *cfg, size_t offset)
 static unsigned number_at(const struct rig_cfg *cfg, size_t offset)
 {
 	return *(const unsigned *)(const void *)((const char *)cfg + offset);
+}
+
+bool rig_is_qemu(const struct rig_cfg *cfg)
+{
+	return strcmp(cfg->boot.driver, "qemu") == 0 ||
+	       (cfg->boot.uboot && cfg->boot.uboot->firmware);
 }
 
 static int check_numbers(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
@@ -235,10 +258,57 @@ static int check_rest(const struct rig_cfg *cfg, const struct yaml_doc *doc, str
 	}
 	if (strpbrk(cfg->boot.append, "\n\r\t"))
 		return yaml_complain(doc, "boot.append", e, "must be one line");
-	if (strpbrk(cfg->boot.cpu, " \n\r\t"))
+	return 0;
+}
+
+/* What a target in QEMU needs, and what only a real one has. */
+static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	const bool is_qemu = rig_is_qemu(cfg);
+	const bool is_uboot = strcmp(cfg->boot.driver, "uboot") == 0;
+	const struct {
+		const char *key;
+		bool is_there;
+	} qemu_keys[] = {{"boot.machine", cfg->boot.machine != NULL},
+			 {"boot.cpu", cfg->boot.cpu != NULL},
+			 {"boot.memory_mib", cfg->boot.memory_mib != 0}};
+
+	if (is_uboot != (cfg->boot.uboot != NULL))
+		return yaml_complain(doc, "boot.uboot", e,
+				     is_uboot ? "driver 'uboot' needs this key"
+					      : "only driver 'uboot' has this key");
+	for (size_t i = 0; i < ARRAY_SIZE(qemu_keys); i++)
+		if (qemu_keys[i].is_there != is_qemu)
+			return yaml_complain(doc, qemu_keys[i].key, e,
+					     is_qemu ? "a target in QEMU needs this key"
+						     : "only a target in QEMU has this key");
+	if (is_qemu && (cfg->boot.memory_mib < 128 || cfg->boot.memory_mib > 65536))
+		return yaml_complain(doc, "boot.memory_mib", e, "outside 128..65536");
+	if (is_qemu && strpbrk(cfg->boot.cpu, " \n\r\t"))
 		return yaml_complain(doc, "boot.cpu", e, "not a CPU model");
-	if (strpbrk(cfg->boot.machine, " \n\r\t"))
+	if (is_qemu && strpbrk(cfg->boot.machine, " \n\r\t"))
 		return yaml_complain(doc, "boot.machine", e, "not a machine type");
+	if (is_qemu && (cfg->console.address || strcmp(cfg->console.driver, "socket") != 0))
+		return yaml_complain(doc, "console", e,
+				     "the console of a target in QEMU is a socket without address");
+	if (!is_qemu && !cfg->console.address)
+		return yaml_complain(doc, "console.address", e, "a board needs this key");
+	if (is_qemu != !cfg->power)
+		return yaml_complain(doc, "power", e,
+				     is_qemu ? "QEMU is its own power switch"
+					     : "a board needs a switch for its power");
+	if (cfg->power && !switch_cfg_is_standalone(cfg->power))
+		return yaml_complain(doc, "power.driver", e, "not a switch for a board");
+	if (!is_qemu && strcmp(cfg->stick_switch.driver, "qmp") == 0)
+		return yaml_complain(doc, "sticks[0].switch.driver", e,
+				     "only a target in QEMU has that");
+	if (!is_qemu && !*cfg->stick.content_sha256)
+		return yaml_complain(doc, "sticks[0].content_sha256", e,
+				     "a real stick needs the SHA-256 of its file");
+	if (strcmp(cfg->console.driver, "serial") == 0 && !cfg->console.baud)
+		return yaml_complain(doc, "console.baud", e, "a serial line needs its rate");
+	if (!is_qemu && strcmp(cfg->link.driver, "virtio-serial") == 0)
+		return yaml_complain(doc, "link.driver", e, "only a target in QEMU has that");
 	return 0;
 }
 
@@ -253,8 +323,14 @@ static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 		r = check_names(cfg, doc, e);
 	if (r == 0)
 		r = switch_cfg_check(&cfg->stick_switch, doc, "sticks[0].switch", e);
+	if (r == 0 && cfg->power)
+		r = switch_cfg_check(cfg->power, doc, "power", e);
 	if (r == 0)
 		r = check_rest(cfg, doc, e);
+	if (r == 0)
+		r = check_target(cfg, doc, e);
+	if (r == 0 && cfg->boot.uboot)
+		r = uboot_cfg_check(cfg->boot.uboot, doc, "boot.uboot", e);
 	return r;
 }
 
@@ -268,6 +344,12 @@ static void adopt_stick(struct rig_file *f)
 	f->cfg.stick_switch.name = s->name;
 	if (!f->cfg.stick.content_sha256)
 		f->cfg.stick.content_sha256 = xstrdup("");
+	if (f->cfg.power)
+		f->cfg.power->name = xstrdup("power");
+	if (!f->cfg.console.flow)
+		f->cfg.console.flow = xstrdup("none");
+	if (!f->cfg.boot.attempts)
+		f->cfg.boot.attempts = 1;
 	memset(s, 0, sizeof(*s));
 }
 
@@ -319,7 +401,8 @@ void rig_cfg_free(struct rig_cfg *cfg)
 		cfg->arch,           cfg->rig_class,
 		cfg->boot.driver,    cfg->boot.machine,
 		cfg->boot.cpu,       cfg->boot.append,
-		cfg->console.driver, cfg->console.device,
+		cfg->console.driver, cfg->console.address,
+		cfg->console.device, cfg->console.flow,
 		cfg->link.driver,    cfg->stick.serial,
 		cfg->stick.usb_path, cfg->stick.filesystem,
 		cfg->stick.file,     cfg->stick.content_sha256,
@@ -328,6 +411,10 @@ void rig_cfg_free(struct rig_cfg *cfg)
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		util_free(owned[i]);
 	switch_cfg_release(&cfg->stick_switch);
+	if (cfg->power)
+		switch_cfg_release(cfg->power);
+	util_free(cfg->power);
 	util_free(cfg->boot.modules);
+	uboot_cfg_free(cfg->boot.uboot);
 	util_free(cfg);
 }

@@ -215,6 +215,22 @@ static int prepare_target(struct runner *rn, struct err *e)
 	return runner_read_environment(rn, &rn->environment, e);
 }
 
+/* <state>/consoles/<rig> leads to the boot that is recorded now, for `stallrig console`. */
+static void publish_recording(const struct runner *rn)
+{
+	auto_free char *dir = path_state("consoles");
+	auto_free char *link = xasprintf("%s/%s", dir, rn->cfg->rig->name);
+	auto_free char *tmp = xasprintf("%s.tmp", link);
+	struct err ignored = {0};
+
+	/* nobody may be able to watch, which is no reason not to run */
+	if (dir_make(dir, &ignored) < 0)
+		return;
+	(void)unlink(tmp);
+	if (symlink(rn->boot->recording, tmp) < 0 || rename(tmp, link) < 0)
+		log_debug(LOG_TRIAL, "%s: %s", link, strerrordesc_np(errno));
+}
+
 static int boot_start(struct runner *rn, struct err *e)
 {
 	struct run *run = rn->run;
@@ -234,6 +250,7 @@ static int boot_start(struct runner *rn, struct err *e)
 	r = recording_create(rn->boot->recording, t0, &rn->rec, e);
 	if (r < 0)
 		return r;
+	publish_recording(rn);
 	rn->parser = console_parser_new(on_event, rn);
 
 	r = rig_boot(rn->rig, rn->cfg->kernel, rn->cfg->append, e);
@@ -260,21 +277,43 @@ static int boot_end(struct runner *rn, struct err *e)
 	return hook_boot(rn, e);
 }
 
-/* A boot that failed says something about the kernel, the rig or this program. */
+/*
+ * A boot that failed says something about the kernel, the rig or this program. The rig may allow
+ * some to fail in a row: the kernel is to blame only if it was each time.
+ */
 static int note_boot_error(struct runner *rn, struct err *e)
 {
 	const struct seen_event *crash = event_log_find_crash(&rn->log, 0);
+	const unsigned attempts = rn->cfg->rig->boot.attempts;
+	const bool is_kernel = crash || e->kind == ERR_KERNEL;
+	auto_free char *times = NULL;
+	auto_free char *what = NULL;
 
-	if (crash)
-		rn->run->untestable = xasprintf("crash-at-boot: %s: %s",
-						console_class_name(crash->ev.cls), crash->title);
-	else if (e->kind == ERR_KERNEL)
-		rn->run->untestable = xasprintf("no-boot: %s", e->text);
-	else if (e->kind == ERR_RIG || e->kind == ERR_TARGET)
-		rn->run->rig_fault = xasprintf("boot: %s", e->text);
-	else
+	if (!is_kernel && e->kind != ERR_RIG && e->kind != ERR_TARGET)
 		return -e->code;
+	if (crash)
+		what = xasprintf("crash-at-boot: %s: %s", console_class_name(crash->ev.cls),
+				 crash->title);
+	else
+		what = xasprintf("%s: %s", is_kernel ? "no-boot" : "boot", e->text);
 	err_clear(e);
+	rn->failed_boots++;
+	rn->is_rig_suspect |= !is_kernel;
+	if (rn->failed_boots < attempts) {
+		runner_phase(rn, "boot %u failed, %u of %u: %s", rn->boot->number, rn->failed_boots,
+			     attempts, what);
+		return 0;
+	}
+	if (rn->failed_boots > 1)
+		times = xasprintf(" (%u boots in a row failed, this was the last%s)",
+				  rn->failed_boots,
+				  is_kernel && rn->is_rig_suspect
+					  ? ", another one failed because of the bench"
+					  : "");
+	if (rn->is_rig_suspect)
+		rn->run->rig_fault = xasprintf("%s%s", what, times ? times : "");
+	else
+		rn->run->untestable = xasprintf("%s%s", what, times ? times : "");
 	return 0;
 }
 
@@ -321,6 +360,8 @@ static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
 	r = load_probe(rn, e);
 	if (r < 0)
 		return note_probe_error(rn, e);
+	rn->failed_boots = 0;
+	rn->is_rig_suspect = false;
 	for (unsigned unplug = 1; unplug <= per_boot && is_usable && !is_decided(rn); unplug++) {
 		r = run_trial(rn, unplug, &is_usable, e);
 		if (r < 0)

@@ -17,6 +17,8 @@ struct runner {
 	char *dir; /* recordings of this run */
 	struct rig *rig;
 	struct rng rng;
+	unsigned failed_boots;   /* in a row */
+	bool is_rig_suspect;     /* one of them failed because of the bench */
 	bool is_content_checked; /* the stick's file had the expected hash in this run */
 
 	/* of the boot that is going on */

@@ -20,7 +20,7 @@ declare -A owner=(
 	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli lab"
 	[microhttpd.h]="dashboard"
 	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
-	[libusb.h]="rig" [gpiod.h]="rig"
+	[libusb.h]="rig" [gpiod.h]="rig" [libserialport.h]="rig"
 )
 
 failed=0

@@ -238,6 +238,76 @@ static void test_a_call_gives_the_lines_and_then_the_words(void **state)
 	assert_int_equal(link_call(b->l, NSEC_PER_SEC, NULL, &b->e, "irq"), 0);
 }
 
+/* --- a link inside a console --------------------------------------------------------------- */
+
+struct console {
+	int fd;
+	struct link *l;
+	unsigned n_refused; /* frames that the line does not take */
+	unsigned n_sent;
+};
+
+/* The terminal echoes, and a kernel message comes in the middle of whatever is there. */
+static bool send_over_console(void *self, const char *frame, size_t n)
+{
+	static const char printk[] = "[   12.345678] usb 2-1: new SuperSpeed USB device\r\n";
+	struct console *c = self;
+
+	if (c->n_refused) {
+		c->n_refused--;
+		return false;
+	}
+	c->n_sent++;
+	link_feed(c->l, frame, n);
+	link_feed(c->l, printk, strlen(printk));
+	assert_int_equal(write(c->fd, frame, n), n);
+	return true;
+}
+
+static int on_console(void *self, short revents, struct err *e)
+{
+	struct console *c = self;
+	char buf[FRAME_MAX];
+	ssize_t n = read(c->fd, buf, sizeof(buf));
+
+	(void)revents;
+	(void)e;
+	if (n > 0)
+		link_feed(c->l, buf, (size_t)n);
+	return 0;
+}
+
+static void test_a_link_inside_a_console_takes_no_echo_for_an_answer(void **state)
+{
+	struct bench *b = *state;
+	struct console c = {.fd = b->fds[0]};
+	const struct link_io io = {.send = send_over_console, .self = &c};
+	const struct waiter_source src = {
+		.fd = b->fds[0], .events = POLLIN, .ready = on_console, .self = &c};
+
+	link_close(take(b->l));
+	c.l = link_new_over(b->w, &io);
+	assert_int_equal(waiter_add(b->w, &src, &b->e), 0);
+	b->peer.n_lines = 4;
+	assert_int_equal(link_call(c.l, NSEC_PER_SEC, &b->got, &b->e, "cat path=/x"), 0);
+	assert_string_equal(strbuf_str(&b->got),
+			    "line 0\nline 1line 2\nline 3\nrun=1 text=a%20b\n");
+	assert_int_equal(link_stats(c.l)->frames_received, 5);
+
+	/* a line that is busy: the frame is sent later */
+	c.n_refused = 2;
+	c.n_sent = 0;
+	assert_int_equal(link_call(c.l, 5 * NSEC_PER_SEC, &b->got, &b->e, "irq"), 0);
+	assert_int_equal(c.n_sent, 1);
+
+	/* only the echo comes back: no answer, and none that was begun */
+	b->peer.is_mute = true;
+	assert_int_equal(link_call(c.l, 5 * NSEC_PER_SEC, NULL, &b->e, "info"), -ETIMEDOUT);
+	assert_contains(b->e.text, "no answer within");
+	waiter_remove(b->w, b->fds[0]);
+	link_close(c.l);
+}
+
 static void test_an_error_of_the_agent_keeps_its_errno_and_text(void **state)
 {
 	static const struct {
@@ -701,6 +771,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define SCRIPTED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 		SCRIPTED(test_a_call_gives_the_lines_and_then_the_words),
+		SCRIPTED(test_a_link_inside_a_console_takes_no_echo_for_an_answer),
 		SCRIPTED(test_an_error_of_the_agent_keeps_its_errno_and_text),
 		SCRIPTED(test_a_request_is_repeated_with_growing_gaps),
 		SCRIPTED(test_an_acknowledged_request_is_only_asked_after_every_two_seconds),

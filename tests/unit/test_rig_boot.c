@@ -59,10 +59,12 @@ static int setup(void **state)
 		.path = xstrdup("r1.yaml"),
 		.name = xstrdup("r1"),
 		.arch = xstrdup("arm64"),
+		.boot.driver = xstrdup("qemu"),
 		.boot.machine = xstrdup("virt"),
 		.boot.cpu = xstrdup("cortex-a57"),
 		.boot.cpus = 1,
 		.boot.memory_mib = 128,
+		.link.driver = xstrdup("virtio-serial"),
 		.stick_switch.name = xstrdup("stick0"),
 		.stick_switch.port = 1,
 		.stick.serial = xstrdup("S1"),
@@ -82,9 +84,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	char *const owned[] = {f->rig.path,         f->rig.name,     f->rig.arch,
-			       f->rig.boot.machine, f->rig.boot.cpu, f->rig.stick_switch.name,
-			       f->rig.stick.serial, f->kernel,       f->stick};
+	char *const owned[] = {f->rig.path,         f->rig.name,       f->rig.arch,
+			       f->rig.boot.machine, f->rig.boot.cpu,   f->rig.stick_switch.name,
+			       f->rig.stick.serial, f->kernel,         f->stick,
+			       f->rig.boot.driver,  f->rig.link.driver};
 
 	if (f->machine)
 		boot_qemu_ops.close(f->machine);
@@ -152,13 +155,13 @@ static void test_a_machine_that_ends_itself_says_how(void **state)
 		start(f);
 		assert_int_equal(boot_qemu_ops.state(f->machine, &how), BOOT_RUNS);
 		assert_null(how);
-		assert_int_equal(port_open(f->w, boot_qemu_ops.console_fd(f->machine), on_console,
-					   f, &port, &e),
+		assert_int_equal(port_open_fd(f->w, boot_qemu_ops.console_fd(f->machine),
+					      on_console, f, &port, &e),
 				 0);
 		/* nothing runs before run() */
 		assert_int_equal(waiter_sleep(f->w, 20 * NSEC_PER_MSEC, &e), 0);
 		assert_int_equal(f->console.len, 0);
-		assert_int_equal(boot_qemu_ops.run(f->machine, &e), 0);
+		assert_int_equal(boot_qemu_ops.run(f->machine, NULL, soon(f), &e), 0);
 		assert_int_equal(waiter_until(f->w, soon(f), has_ended, f, &e), 1);
 
 		assert_int_equal(boot_qemu_ops.state(f->machine, &how), BOOT_ENDED_BY_TARGET);
@@ -180,8 +183,9 @@ static void test_a_machine_that_hangs_is_stopped(void **state)
 	write_program(f->dir, HANG);
 	start(f);
 	assert_int_equal(
-		port_open(f->w, boot_qemu_ops.console_fd(f->machine), on_console, f, &port, &e), 0);
-	assert_int_equal(boot_qemu_ops.run(f->machine, &e), 0);
+		port_open_fd(f->w, boot_qemu_ops.console_fd(f->machine), on_console, f, &port, &e),
+		0);
+	assert_int_equal(boot_qemu_ops.run(f->machine, NULL, soon(f), &e), 0);
 	assert_int_equal(waiter_until(f->w, soon(f), has_console, f, &e), 1);
 	assert_false(has_ended(f));
 
@@ -201,7 +205,7 @@ static void test_the_stick_of_a_machine_can_be_switched(void **state)
 
 	write_program(f->dir, HANG);
 	start(f);
-	boot_qemu_ops.make_switch(f->machine, &ops, &self);
+	assert_true(boot_qemu_ops.make_switch(f->machine, &ops, &self));
 	assert_int_equal(ops->sense(self), SWITCH_OFF);
 	if (ops->set(self, SWITCH_ON, soon(f), &change, &e) < 0)
 		fail_msg("%s", e.text);
@@ -292,7 +296,7 @@ static void test_qemu_does_not_outlive_a_controller_that_is_killed(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		if (boot_qemu_ops.start(f->w, &f->cfg, &f->machine, NULL) == 0 &&
-		    boot_qemu_ops.run(f->machine, NULL) == 0)
+		    boot_qemu_ops.run(f->machine, NULL, 0, NULL) == 0)
 			(void)!write(p[1], "x", 1);
 		for (;;)
 			(void)pause();
@@ -313,6 +317,7 @@ static void test_drivers_are_found_by_name(void **state)
 {
 	(void)state;
 	assert_ptr_equal(boot_find("qemu"), &boot_qemu_ops);
+	assert_ptr_equal(boot_find("uboot"), &boot_uboot_ops);
 	assert_null(boot_find("u-boot"));
 }
 

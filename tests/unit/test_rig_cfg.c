@@ -121,9 +121,17 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		{"  modules: [a/b]", "r1.yaml:12:13: boot.modules[0]: 'a/b': not a module name"},
 		{"console: {driver: socket, device: ttyS0, baud: 4000001}",
 		 "console.baud: '4000001': outside"},
-		{"console: {driver: serial, device: ttyS0}", "console.driver: 'serial': must be"},
+		{"console: {driver: tty, device: ttyS0}",
+		 "console.driver: 'tty': must be 'socket' or 'serial'"},
+		{"console: {driver: serial, device: ttyS0}",
+		 "console: the console of a target in QEMU is a socket without address"},
+		{"console: {driver: socket, device: ttyS0, flow: dtr}",
+		 "console.flow: 'dtr': must be 'none' or 'rtscts' or 'xonxoff'"},
+		{"console: {driver: socket, device: ttyS0, tx_byte_us: 100001}",
+		 "console.tx_byte_us: '100001': outside 0..100000"},
 		{"console: {driver: socket, device: a b}", "console.device: 'a b': only letters"},
-		{"link: {driver: tcp}", "link.driver: 'tcp': must be 'virtio-serial'"},
+		{"link: {driver: smoke}",
+		 "link.driver: 'smoke': must be 'virtio-serial' or 'console'"},
 		{"  - name: a,b", "sticks[0].name: 'a,b': only letters"},
 		{"    serial: 'x y'", "sticks[0].serial: 'x y': only letters"},
 		{"    usb_path: 2/1", "sticks[0].usb_path: '2/1': only letters"},
@@ -282,6 +290,112 @@ static void test_every_key_of_a_switch_reaches_its_member(void **state)
 	assert_int_equal(limits.safe, SWITCH_OFF);
 }
 
+/* A board: the good file with another boot and console, and one line of boot.uboot replaced. */
+static int load_board(const char *uboot, const char *console, const char *link,
+		      struct rig_cfg **ret, struct err *e)
+{
+	static const char *const lines[] = {"name: b1",     "class: board",    "arch: arm64",
+					    "boot:",        "  driver: uboot", "  cpus: 8",
+					    "  append: ''", "  timeout_s: 60", "  modules: []"};
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	char *dir = unit_tmpdir();
+	auto_free char *path = xasprintf("%s/b1.yaml", dir);
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		strbuf_addf(&text, "%s\n", lines[i]);
+	strbuf_addf(&text, "%s%s%s\n%s\n", uboot ? "  uboot: " : "", uboot ? uboot : "",
+		    uboot ? "" : "  attempts: 2", console);
+	strbuf_addf(&text, "%s\n", link);
+	for (size_t i = 14; i < ARRAY_SIZE(good) - 2; i++)
+		strbuf_addf(&text, "%s\n", good[i]);
+	if (!strstr(console, "#unhashed"))
+		strbuf_addf(&text, "    content_sha256: \"%064d\"\n", 7);
+	strbuf_addf(&text, "%s\n", SWITCH("driver: exec, turn_on: [a], turn_off: [b]"));
+	unit_write(dir, "b1.yaml", strbuf_str(&text));
+	*e = (struct err){0};
+	r = rig_cfg_load(path, ret, e);
+	unit_rmdir(dir);
+	return r;
+}
+
+#define SERIAL "console: {driver: serial, address: '/dev/ttyUSB0', device: ttySC0, baud: 115200}"
+#define POWER                                                                             \
+	"power: {driver: exec, turn_on: [p, up], turn_off: [p, down], min_off_ms: 2000, " \
+	"settle_ms: 0}\n"
+#define INBAND POWER "link: {driver: console}"
+
+static void test_what_a_board_does_not_say_has_its_usual_value(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	if (load_board("{folder: /srv/tftp, dtb: renesas/x.dtb}", SERIAL, INBAND, &cfg, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_false(rig_is_qemu(cfg));
+	assert_int_equal(cfg->boot.attempts, 1);
+	assert_string_equal(cfg->console.address, "/dev/ttyUSB0");
+	assert_string_equal(cfg->console.flow, "none");
+	assert_string_equal(cfg->boot.uboot->prompt, "=> ");
+	assert_string_equal(cfg->boot.uboot->autoboot, "stop autoboot");
+	assert_string_equal(cfg->boot.uboot->fetch, "tftpboot");
+	assert_string_equal(cfg->boot.uboot->image, "booti");
+	assert_string_equal(cfg->boot.uboot->dtb_addr, "${fdt_addr_r}");
+	assert_int_equal(cfg->boot.uboot->catch_s, 60);
+	assert_false(cfg->boot.uboot->is_mute);
+	assert_string_equal(cfg->power->name, "power");
+	assert_string_equal(cfg->power->turn_on[1], "up");
+	assert_int_equal(cfg->power->min_off_ms, 2000);
+}
+
+static void test_wrong_boards_are_refused(void **state)
+{
+	static const struct {
+		const char *uboot, *console, *link, *want;
+	} cases[] = {
+		{NULL, SERIAL, INBAND, "boot.uboot: driver 'uboot' needs this key"},
+		{"{prompt: '# '}", SERIAL, INBAND,
+		 "boot.uboot.folder: a board needs the folder of the server"},
+		{"{folder: srv}", SERIAL, INBAND, "boot.uboot.folder: 'srv': must begin with /"},
+		{"{folder: /srv, kernel_addr: 48080000}", SERIAL, INBAND,
+		 "boot.uboot.kernel_addr: '48080000': must be 0x… or ${variable}"},
+		{"{folder: /srv, dtb_addr: '${a b}'}", SERIAL, INBAND, "must be 0x…"},
+		{"{folder: /srv, prefix: 'a b'}", SERIAL, INBAND, "only letters, digits and /"},
+		{"{folder: /srv, image: zip}", SERIAL, INBAND, "must be 'booti', 'bootz' or 'fit'"},
+		{"{folder: /srv, fetch: nfs}", SERIAL, INBAND, "must be 'tftpboot' or 'wget'"},
+		{"{folder: /srv, catch_s: 601}", SERIAL, INBAND, "outside 1..600"},
+		{"{folder: /srv, commands: [\"a\\nb\"]}", SERIAL, INBAND,
+		 "boot.uboot.commands[0]: 'a\nb': must be one line of ASCII"},
+		{"{folder: /srv}", "console: {driver: serial, device: ttySC0, baud: 9600}", INBAND,
+		 "console.address: a board needs this key"},
+		{"{folder: /srv}", "console: {driver: serial, address: /dev/x, device: ttySC0}",
+		 INBAND, "console.baud: a serial line needs its rate"},
+		{"{folder: /srv}", SERIAL, "link: {driver: console}",
+		 "power: a board needs a switch for its power"},
+		{"{folder: /srv}", SERIAL, POWER "link: {driver: virtio-serial}",
+		 "link.driver: 'virtio-serial': only a target in QEMU has that"},
+		{"{folder: /srv}", SERIAL " #unhashed", INBAND,
+		 "sticks[0].content_sha256: a real stick needs the SHA-256 of its file"},
+		{"{folder: /srv}\n  machine: virt", SERIAL, INBAND,
+		 "boot.machine: 'virt': only a target in QEMU has this key"},
+		{"{firmware: /x}", "console: {driver: socket, device: ttyAMA0}", INBAND,
+		 "boot.machine: a target in QEMU needs this key"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig_cfg *cfg = NULL;
+		struct err e;
+
+		if (load_board(cases[i].uboot, cases[i].console, cases[i].link, &cfg, &e) !=
+		    -EINVAL)
+			fail_msg("accepted: case %zu", i);
+		assert_int_equal(e.kind, ERR_CONFIG);
+		assert_contains(e.text, cases[i].want);
+	}
+}
+
 static void test_a_second_stick_is_refused_until_there_is_code_for_it(void **state)
 {
 	struct rig_cfg *cfg = NULL;
@@ -327,7 +441,8 @@ static void test_an_unknown_name_lists_the_names_there_are(void **state)
 
 static void test_the_rigs_that_come_with_the_project_load(void **state)
 {
-	static const char *const names[] = {"virtual-x86", "virtual-arm64"};
+	static const char *const names[] = {"virtual-x86", "virtual-arm64", "virtual-uboot",
+					    "rcar-h3-starter-kit", "rcar-m3-starter-kit"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -347,6 +462,8 @@ int main(void)
 		cmocka_unit_test(test_wrong_values_are_refused_with_their_place),
 		cmocka_unit_test(test_values_at_the_limits_are_accepted),
 		cmocka_unit_test(test_every_key_of_a_switch_reaches_its_member),
+		cmocka_unit_test(test_what_a_board_does_not_say_has_its_usual_value),
+		cmocka_unit_test(test_wrong_boards_are_refused),
 		cmocka_unit_test(test_a_second_stick_is_refused_until_there_is_code_for_it),
 		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
 		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),

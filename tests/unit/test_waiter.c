@@ -213,9 +213,104 @@ static void test_wall_time_is_written_as_rfc_3339(void **state)
 	assert_string_equal(text, "2026-11-30T11:17:54Z");
 }
 
+struct alarm {
+	struct waiter *w;
+	struct waiter_timer timer;
+	unsigned n, again;
+	nsec_t fired_ns;
+	struct waiter_timer *cancels;
+};
+
+static void on_alarm(void *self)
+{
+	struct alarm *a = self;
+
+	a->n++;
+	a->fired_ns = waiter_now(a->w);
+	if (a->cancels)
+		waiter_timer_cancel(a->w, a->cancels);
+	if (a->n <= a->again) {
+		a->timer.at_ns = a->fired_ns + 10;
+		assert_int_equal(waiter_timer_set(a->w, &a->timer, NULL), 0);
+	}
+}
+
+static struct alarm alarm_at(struct waiter *w, nsec_t at_ns)
+{
+	return (struct alarm){.w = w, .timer = {.at_ns = at_ns, .fire = on_alarm}};
+}
+
+static void set(struct alarm *a)
+{
+	struct err e = {0};
+
+	a->timer.self = a;
+	assert_int_equal(waiter_timer_set(a->w, &a->timer, &e), 0);
+}
+
+static void test_a_timer_fires_once_at_its_time_whatever_is_waited_for(void **state)
+{
+	struct fake f = {0};
+	auto_waiter struct waiter *w = fake_waiter(&f);
+	struct alarm a = alarm_at(w, 70);
+	struct err e = {0};
+
+	(void)state;
+	set(&a);
+	set(&a); /* twice is once */
+	assert_int_equal(waiter_until(w, 69, NULL, NULL, &e), 0);
+	assert_int_equal(a.n, 0);
+	assert_int_equal(waiter_until(w, 500, NULL, NULL, &e), 0);
+	assert_int_equal(a.n, 1);
+	assert_int_equal(a.fired_ns, 70);
+}
+
+static void test_a_timer_may_set_itself_again_and_cancel_another(void **state)
+{
+	struct fake f = {0};
+	auto_waiter struct waiter *w = fake_waiter(&f);
+	struct alarm never = alarm_at(w, 50);
+	struct alarm a = alarm_at(w, 50);
+	struct err e = {0};
+
+	(void)state;
+	a.again = 3;
+	a.cancels = &never.timer;
+	set(&a);
+	set(&never);
+	assert_int_equal(waiter_until(w, 1000, NULL, NULL, &e), 0);
+	assert_int_equal(a.n, 4);
+	assert_int_equal(a.fired_ns, 80);
+	assert_int_equal(never.n, 0);
+	waiter_timer_cancel(w, &a.timer); /* not set: ignored */
+}
+
+static void test_there_is_a_limit_to_timers(void **state)
+{
+	struct fake f = {0};
+	auto_waiter struct waiter *w = fake_waiter(&f);
+	struct alarm a[WAITER_TIMERS_MAX + 1];
+	struct err e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < WAITER_TIMERS_MAX; i++) {
+		a[i] = alarm_at(w, 10);
+		set(&a[i]);
+	}
+	a[WAITER_TIMERS_MAX] = alarm_at(w, 10);
+	assert_int_equal(waiter_timer_set(w, &a[WAITER_TIMERS_MAX].timer, &e), -ENOSPC);
+	assert_int_equal(e.kind, ERR_INTERNAL);
+	assert_int_equal(waiter_until(w, 20, NULL, NULL, &e), 0);
+	for (size_t i = 0; i < WAITER_TIMERS_MAX; i++)
+		assert_int_equal(a[i].n, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_timer_fires_once_at_its_time_whatever_is_waited_for),
+		cmocka_unit_test(test_a_timer_may_set_itself_again_and_cancel_another),
+		cmocka_unit_test(test_there_is_a_limit_to_timers),
 		cmocka_unit_test(test_waits_until_the_predicate_holds),
 		cmocka_unit_test(test_the_deadline_ends_a_wait_and_no_later),
 		cmocka_unit_test(test_what_is_ready_at_the_deadline_still_counts),

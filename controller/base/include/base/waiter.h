@@ -43,6 +43,16 @@ struct waiter_source {
 
 #define WAITER_SOURCES_MAX 64
 
+/* Something to be done at a time, whoever waits for whatever. Owned by its user. */
+struct waiter_timer {
+	nsec_t at_ns;
+	/* Called once, from inside a wait, when at_ns has come; may set the timer again. */
+	void (*fire)(void *self);
+	void *self;
+};
+
+#define WAITER_TIMERS_MAX 16
+
 /* ops NULL = the machine's clock and ppoll(). */
 struct waiter *waiter_new(const struct waiter_ops *ops);
 void waiter_free(struct waiter *w);
@@ -57,6 +67,12 @@ int waiter_add(struct waiter *w, const struct waiter_source *src, struct err *e)
 void waiter_set_events(struct waiter *w, int fd, short events);
 /* Forgets the fd; unknown fds are ignored. */
 void waiter_remove(struct waiter *w, int fd);
+
+/* Sets the timer to t->at_ns, anew if it was set. -ENOSPC beyond WAITER_TIMERS_MAX (ERR_INTERNAL).
+ */
+int waiter_timer_set(struct waiter *w, struct waiter_timer *t, struct err *e) must_check;
+/* A timer that is not set is ignored. */
+void waiter_timer_cancel(struct waiter *w, const struct waiter_timer *t);
 
 /*
  * Serves the sources until done(arg) is true (returns 1) or until_ns has come (returns 0).

@@ -14,6 +14,19 @@ struct link;
  * Speaks over fd (connected, non-blocking; not owned). Registers itself with the waiter.
  */
 int link_open(struct waiter *w, int fd, struct link **ret, struct err *e) must_check;
+/*
+ * A link inside another stream of bytes, like the console: what comes there is handed to
+ * link_feed(), frames and anything else, and frames leave through io.
+ */
+struct link_io {
+	/* Sends a whole frame or, if that is not possible now, nothing: it will be repeated. True
+	   if it was sent. Must not wait. */
+	bool (*send)(void *self, const char *frame, size_t n);
+	void *self;
+};
+
+struct link *link_new_over(struct waiter *w, const struct link_io *io);
+void link_feed(struct link *l, const void *bytes, size_t n);
 /* Accepts NULL. */
 void link_close(struct link *l);
 DEFINE_AUTO(link, struct link *, link_close)

@@ -9,6 +9,7 @@
 #include "rig/link.h"
 #include "rig/switch_cfg.h"
 #include "rig/switch_fault.h"
+#include "rig/uboot_cfg.h"
 
 /* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
 struct rig_cfg {
@@ -17,24 +18,30 @@ struct rig_cfg {
 	char *arch;      /* "x86_64", "arm64" */
 	char *rig_class; /* "virtual" or "board": results of different classes are never compared */
 	struct {
-		char *driver;  /* "qemu" */
-		char *machine; /* -M, e.g. "q35", "virt" */
+		char *driver;      /* "qemu", "uboot" */
+		unsigned attempts; /* boots in a row that may fail before the run ends */
+		char *machine; /* -M, e.g. "q35", "virt"; NULL = not QEMU, and so the next two */
 		char *cpu;     /* -cpu */
-		unsigned cpus; /* -smp */
-		unsigned memory_mib;
-		char *append;       /* kernel command line, without the scenario's additions */
-		unsigned timeout_s; /* from start to the agent's answer */
-		char **modules;     /* loaded by the initramfs in this order */
+		unsigned memory_mib; /* -m */
+		unsigned cpus;       /* of the target; QEMU: -smp */
+		char *append;        /* kernel command line, without the scenario's additions */
+		unsigned timeout_s;  /* from start to the agent's answer */
+		char **modules;      /* loaded by the initramfs in this order */
 		unsigned modules_count;
+		struct uboot_cfg *uboot; /* NULL unless driver is "uboot" */
 	} boot;
 	struct {
-		char *driver;  /* "socket" */
-		char *device;  /* name in console=, e.g. "ttyS0" */
-		unsigned baud; /* 0 = no line rate (virtual) */
+		char *driver;        /* "socket", "serial" */
+		char *address;       /* see port.h; NULL = QEMU's own */
+		char *device;        /* name in console=, e.g. "ttyS0" */
+		unsigned baud;       /* 0 = no line rate (virtual) */
+		char *flow;          /* serial: "none", "rtscts", "xonxoff" */
+		unsigned tx_byte_us; /* at least this long from byte to byte that is sent */
 	} console;
 	struct {
-		char *driver; /* "virtio-serial" */
+		char *driver; /* "virtio-serial", "console" */
 	} link;
+	struct switch_cfg *power; /* of a board; NULL in QEMU */
 	struct switch_cfg stick_switch;
 	struct {
 		char *serial;         /* USB serial number that the target must see */
@@ -56,6 +63,9 @@ int rig_cfg_load(const char *name_or_path, struct rig_cfg **ret, struct err *e) 
 void rig_cfg_free(struct rig_cfg *cfg);
 DEFINE_AUTO(rig_cfg, struct rig_cfg *, rig_cfg_free)
 #define auto_rig_cfg AUTO(rig_cfg)
+
+/* Whether the target is a QEMU that this program starts. */
+bool rig_is_qemu(const struct rig_cfg *cfg);
 
 struct rig;
 

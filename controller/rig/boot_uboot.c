@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boot_uboot.c - a target that is booted by U-Boot: catch it, fetch kernel, initramfs and device
+ * tree over the network, start, and watch how far the kernel comes.
+ *
+ * The environment is set for this boot only, nothing is ever saved on the board. The board is QEMU
+ * (boot.uboot.firmware) or a real one. Where it stopped decides whose fault it was: up to "Starting
+ * kernel" it is the bench's (unless U-Boot refuses the image), from there on the kernel's.
+ */
+#include "boot.h"
+
+#include "base/child.h"
+#include "base/fdio.h"
+#include "base/log.h"
+#include "uboot.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define POWER_NS    (60 * NSEC_PER_SEC) /* minimum off time and a slow switch */
+#define LINGER_NS   (2 * NSEC_PER_SEC)  /* the rest of a crash report */
+#define FETCH_TRIES 2
+#define MKIMAGE_NS  (120 * NSEC_PER_SEC)
+#define LINE_MAX_   512
+
+#define READY "stallrig-init: ready"
+
+/* A file that the boot loader fetches. */
+struct served {
+	char *name; /* as the server knows it */
+	uint64_t bytes;
+};
+
+/* What the console has said since power-on. */
+struct watch {
+	char line[LINE_MAX_];
+	size_t len;
+	bool is_started;  /* the kernel was */
+	bool has_banner;  /* "Linux version …" */
+	bool is_ready;    /* user space is up */
+	bool is_panicked; /* "Kernel panic - not syncing: …" */
+	bool is_reset;    /* the boot loader came again after the kernel was started */
+	bool is_down;     /* "reboot: Power down" */
+	char banner[LINE_MAX_];
+	char panic[160];
+	char last[160]; /* of the kernel, the last line that says something; "" = none */
+	nsec_t started_ns, last_ns;
+};
+
+struct uboot {
+	struct waiter *w;
+	const struct rig_cfg *rig;
+	const struct uboot_cfg *cfg;
+	struct boot_cfg boot; /* valid until the end of run() */
+	char *folder;
+	struct served kernel, initrd, dtb;
+	char *dtb_path;
+	void *qemu;                 /* NULL = a board … */
+	struct stick_switch *power; /* … with this */
+	struct port *port;          /* from run() on */
+	struct watch watch;
+};
+
+/* --- files that are fetched ---------------------------------------------------------------- */
+
+/* Copies a file into the server's folder; it appears there complete or not at all. */
+static int serve_file(struct uboot *b, const char *from, const char *name, struct served *ret,
+		      struct err *e)
+{
+	auto_free char *path = xasprintf("%s/%s", b->folder, name);
+	auto_free char *tmp = xasprintf("%s.tmp", path);
+	struct stat st;
+	int r;
+
+	r = file_copy(from, tmp, e);
+	if (r < 0)
+		return err_rekind(e, ERR_RIG);
+	if (stat(tmp, &st) < 0 || rename(tmp, path) < 0) {
+		r = err_errno(e, ERR_RIG, errno, "%s", path);
+		(void)unlink(tmp);
+		return r;
+	}
+	free(ret->name);
+	ret->name = b->cfg->prefix ? xasprintf("%s/%s", b->cfg->prefix, name) : xstrdup(name);
+	ret->bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* An absolute path, or a device tree that came with the kernel build. */
+static int find_dtb(struct uboot *b, struct err *e)
+{
+	if (!b->cfg->dtb)
+		return 0;
+	b->dtb_path = *b->cfg->dtb == '/'
+			      ? xstrdup(b->cfg->dtb)
+			      : xasprintf("%s/dtbs/%s", b->boot.build->dir, b->cfg->dtb);
+	if (access(b->dtb_path, R_OK) < 0)
+		return err_errno(e, *b->cfg->dtb == '/' ? ERR_RIG : ERR_KERNEL, errno,
+				 "device tree %s", b->dtb_path);
+	return 0;
+}
+
+/* The image tree source of a FIT with kernel, initramfs and, if there is one, device tree. */
+static char *fit_source(const struct uboot *b, const char *load, const char *kernel)
+{
+	auto_strbuf struct strbuf s = STRBUF_INIT;
+
+	strbuf_addf(
+		&s,
+		"/dts-v1/;\n/ {\n\tdescription = \"stallrig\";\n\t#address-cells = <1>;\n"
+		"\timages {\n"
+		"\t\tkernel {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"kernel\";\n"
+		"\t\t\tarch = \"arm64\";\n\t\t\tos = \"linux\";\n\t\t\tcompression = \"none\";\n"
+		"\t\t\tload = <%s>;\n\t\t\tentry = <%s>;\n"
+		"\t\t\thash { algo = \"crc32\"; };\n\t\t};\n"
+		"\t\tramdisk {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"ramdisk\";\n"
+		"\t\t\tarch = \"arm64\";\n\t\t\tos = \"linux\";\n\t\t\tcompression = \"none\";\n"
+		"\t\t\thash { algo = \"crc32\"; };\n\t\t};\n",
+		kernel, load, load, b->boot.initrd);
+	if (b->dtb_path)
+		strbuf_addf(&s,
+			    "\t\tfdt {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"flat_dt\";\n"
+			    "\t\t\tarch = \"arm64\";\n\t\t\tcompression = \"none\";\n"
+			    "\t\t\thash { algo = \"crc32\"; };\n\t\t};\n",
+			    b->dtb_path);
+	strbuf_addf(&s,
+		    "\t};\n\tconfigurations {\n\t\tdefault = \"conf\";\n"
+		    "\t\tconf { kernel = \"kernel\"; ramdisk = \"ramdisk\";%s };\n\t};\n};\n",
+		    b->dtb_path ? " fdt = \"fdt\";" : "");
+	return strbuf_take(&s);
+}
+
+static int make_fit(struct uboot *b, struct err *e)
+{
+	auto_free char *its = xasprintf("%s/fit.its", b->boot.run_dir);
+	auto_free char *itb = xasprintf("%s/fit.itb", b->boot.run_dir);
+	auto_free char *source = fit_source(b, b->cfg->kernel_addr, b->boot.kernel);
+	const char *const argv[] = {"mkimage", "-f", its, itb, NULL};
+	const struct child_cfg child = {.argv = argv, .stdin_fd = -1, .dies_with_parent = true};
+	int r;
+
+	r = file_write_atomic(its, source, strlen(source), e);
+	if (r == 0)
+		r = child_run(b->w, &child, MKIMAGE_NS, NULL, e);
+	if (r == -ENOENT)
+		return err_wrap(e, "the Debian package u-boot-tools is needed");
+	if (r < 0)
+		return err_rekind(e, ERR_RIG);
+	r = serve_file(b, itb, "fit.itb", &b->kernel, e);
+	(void)unlink(itb);
+	return r;
+}
+
+static int deploy(struct uboot *b, struct err *e)
+{
+	int r;
+
+	r = find_dtb(b, e);
+	if (r == 0)
+		r = dir_make(b->folder, e);
+	if (r < 0)
+		return r;
+	if (strcmp(b->cfg->image, "fit") == 0)
+		return make_fit(b, e);
+	r = serve_file(b, b->boot.kernel, "Image", &b->kernel, e);
+	if (r == 0)
+		r = serve_file(b, b->boot.initrd, "initrd", &b->initrd, e);
+	if (r == 0 && b->dtb_path)
+		r = serve_file(b, b->dtb_path, "board.dtb", &b->dtb, e);
+	return r;
+}
+
+/* --- the console, line by line ------------------------------------------------------------- */
+
+static bool begins(const char *line, const char *text)
+{
+	return strncmp(line, text, strlen(text)) == 0;
+}
+
+static void copy_text(char *ret, size_t cap, const char *text)
+{
+	(void)snprintf(ret, cap, "%s", text);
+}
+
+static void watch_line(struct watch *wt, const char *line, nsec_t t_ns)
+{
+	const char *hit;
+
+	if (!*line)
+		return;
+	if (!wt->is_started) {
+		/* not a command that is echoed: that stands behind a prompt */
+		if (begins(line, "Starting kernel")) {
+			wt->is_started = true;
+			wt->started_ns = t_ns;
+			wt->last_ns = t_ns;
+		}
+		return;
+	}
+	copy_text(wt->last, sizeof(wt->last), line);
+	wt->last_ns = t_ns;
+	/* SPL and U-Boot proper both begin like this */
+	if (begins(line, "U-Boot "))
+		wt->is_reset = true;
+	hit = strstr(line, "Linux version ");
+	if (hit && !wt->has_banner) {
+		wt->has_banner = true;
+		copy_text(wt->banner, sizeof(wt->banner), hit);
+	}
+	hit = strstr(line, "Kernel panic - not syncing");
+	if (hit && !wt->is_panicked) {
+		wt->is_panicked = true;
+		copy_text(wt->panic, sizeof(wt->panic), hit);
+	}
+	wt->is_ready |= strstr(line, READY) != NULL;
+	wt->is_down |= strstr(line, "reboot: Power down") != NULL ||
+		       strstr(line, "reboot: System halted") != NULL;
+}
+
+static void on_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	struct watch *wt = &((struct uboot *)self)->watch;
+	const char *p = bytes;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '\n' || wt->len == sizeof(wt->line) - 1) {
+			wt->line[wt->len] = '\0';
+			wt->len = 0;
+			watch_line(wt, wt->line, t_host_ns);
+		}
+		if (isprint((unsigned char)p[i]))
+			wt->line[wt->len++] = p[i];
+	}
+}
+
+/* --- from power-on to user space ----------------------------------------------------------- */
+
+static int uboot_check(struct waiter *w, const struct rig_cfg *cfg, struct err *e)
+{
+	const struct uboot_cfg *u = cfg->boot.uboot;
+
+	if (u->firmware && access(u->firmware, R_OK) < 0)
+		return err_errno(e, ERR_RIG, errno,
+				 "%s (Debian package u-boot-qemu): boot.uboot.firmware",
+				 u->firmware);
+	return u->firmware ? boot_qemu_ops.check(w, cfg, e) : 0;
+}
+
+static void uboot_close(void *self)
+{
+	struct uboot *b = self;
+
+	if (b->port)
+		port_untap(b->port, on_bytes, b);
+	if (b->qemu)
+		boot_qemu_ops.close(b->qemu);
+	switch_close(b->power);
+	free(b->folder);
+	free(b->kernel.name);
+	free(b->initrd.name);
+	free(b->dtb.name);
+	free(b->dtb_path);
+	free(b);
+}
+
+/* The board's own switch; the power is off then. */
+static int open_power(struct uboot *b, struct err *e)
+{
+	const struct switch_cfg *cfg = b->rig->power;
+	struct switch_limits limits;
+	const struct switch_ops *ops;
+	void *self;
+	int r;
+
+	r = switch_cfg_open(cfg, b->boot.keep_fd, b->w, &ops, &self, e);
+	if (r < 0)
+		return err_wrap(e, "power");
+	switch_cfg_limits(cfg, &limits);
+	b->power = switch_new(cfg->name, ops, self, &limits, b->w);
+	return switch_set(b->power, SWITCH_OFF, waiter_now(b->w) + POWER_NS, NULL, e);
+}
+
+static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e)
+{
+	struct uboot *b = xcalloc(1, sizeof(*b));
+	struct boot_cfg qemu = *cfg;
+	int r;
+
+	b->w = w;
+	b->rig = cfg->rig;
+	b->cfg = cfg->rig->boot.uboot;
+	b->boot = *cfg;
+	if (b->cfg->folder) {
+		b->folder = xstrdup(b->cfg->folder);
+	} else {
+		auto_free char *state = path_state("tftp");
+
+		b->folder = xasprintf("%s/%s", state, cfg->rig->name);
+	}
+	r = deploy(b, e);
+	if (r == 0 && b->cfg->firmware) {
+		qemu.firmware = b->cfg->firmware;
+		qemu.net_folder = b->folder;
+		r = boot_qemu_ops.start(w, &qemu, &b->qemu, e);
+	} else if (r == 0) {
+		r = open_power(b, e);
+	}
+	if (r < 0) {
+		uboot_close(b);
+		return r;
+	}
+	*ret_self = b;
+	return 0;
+}
+
+static int power_on(struct uboot *b, nsec_t deadline_ns, struct err *e)
+{
+	if (b->qemu)
+		return boot_qemu_ops.run(b->qemu, b->port, deadline_ns, e);
+	return switch_set(b->power, SWITCH_ON, waiter_now(b->w) + POWER_NS, NULL, e);
+}
+
+/* A lost packet or two is no reason to cut the power. */
+static int fetch(struct uboot_shell *u, const char *addr, const struct served *file,
+		 nsec_t deadline_ns, struct err *e)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < FETCH_TRIES; i++) {
+		r = uboot_fetch(u, addr, file->name, file->bytes, deadline_ns, e);
+		if (r != -EREMOTEIO)
+			break;
+		log_debug(LOG_RIG, "%s", e->text);
+	}
+	return r;
+}
+
+/* Everything up to "Starting kernel". */
+static int load_and_go(struct uboot *b, struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
+{
+	const struct uboot_cfg *cfg = b->cfg;
+	const bool is_fit = strcmp(cfg->image, "fit") == 0;
+	auto_free char *go = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < cfg->commands_count; i++)
+		r = uboot_do(u, cfg->commands[i], deadline_ns, e);
+	if (r == 0)
+		r = uboot_set(u, "bootargs", b->boot.command_line, deadline_ns, e);
+	if (r == 0)
+		/* a FIT says itself where its kernel goes, which must not be where it lies */
+		r = fetch(u, is_fit ? cfg->initrd_addr : cfg->kernel_addr, &b->kernel, deadline_ns,
+			  e);
+	if (r == 0 && !is_fit)
+		r = fetch(u, cfg->initrd_addr, &b->initrd, deadline_ns, e);
+	if (r == 0 && !is_fit && b->dtb_path)
+		r = fetch(u, cfg->dtb_addr, &b->dtb, deadline_ns, e);
+	if (r < 0)
+		return r;
+	if (!is_fit)
+		go = xasprintf("%s %s %s:0x%" PRIx64 " %s", cfg->image, cfg->kernel_addr,
+			       cfg->initrd_addr, b->initrd.bytes, cfg->dtb_addr);
+	else if (b->dtb_path)
+		go = xasprintf("bootm %s#conf", cfg->initrd_addr);
+	else
+		go = xasprintf("bootm %s:kernel %s:ramdisk %s", cfg->initrd_addr, cfg->initrd_addr,
+			       cfg->dtb_addr);
+	return uboot_go(u, go, deadline_ns, e);
+}
+
+static bool is_over(void *self)
+{
+	const struct uboot *b = self;
+	const struct watch *wt = &b->watch;
+
+	return wt->is_ready || wt->is_panicked || wt->is_reset || wt->is_down ||
+	       (b->qemu && boot_qemu_ops.state(b->qemu, NULL) != BOOT_RUNS);
+}
+
+static bool is_reset(void *self)
+{
+	const struct uboot *b = self;
+
+	return b->watch.is_reset;
+}
+
+/* The kernel that was seen is not the one that was asked for: the bench's fault. */
+static int check_banner(const struct uboot *b, struct err *e)
+{
+	const struct kernel_build *k = b->boot.build;
+	const struct watch *wt = &b->watch;
+	auto_free char *wanted = xasprintf("Linux version %s ", k->release);
+
+	if (!wt->has_banner)
+		return 0;
+	if (begins(wt->banner, wanted) && strstr(wt->banner, k->version))
+		return 0;
+	return err_set(e, ERR_RIG, ESTALE,
+		       "another kernel was booted: asked for '%s %s', the console says '%s'",
+		       k->release, k->version, wt->banner);
+}
+
+static int await_user_space(struct uboot *b, nsec_t deadline_ns, struct err *e)
+{
+	struct watch *wt = &b->watch;
+	int64_t since_ms;
+	int r;
+
+	r = waiter_until(b->w, deadline_ns, is_over, b, e);
+	if (r < 0)
+		return r;
+	if (check_banner(b, e) < 0)
+		return -e->code;
+	if (wt->is_ready)
+		return 0;
+	since_ms = (waiter_now(b->w) - wt->started_ns) / NSEC_PER_MSEC;
+	if (wt->is_panicked) {
+		r = waiter_until(b->w, waiter_now(b->w) + LINGER_NS, is_reset, b, e);
+		if (r < 0)
+			return r;
+		return err_set(e, ERR_KERNEL, ECHILD,
+			       "the kernel panicked %" PRId64 " ms after its "
+			       "start: '%s'",
+			       since_ms, wt->panic);
+	}
+	if (wt->is_reset)
+		return err_set(e, ERR_KERNEL, ECHILD,
+			       "the board reset itself %" PRId64
+			       " ms after the kernel was started%s",
+			       since_ms, wt->has_banner ? "" : ", without a word from the kernel");
+	if (wt->is_down)
+		return err_set(e, ERR_KERNEL, ECHILD,
+			       "the kernel powered the board off %" PRId64 " ms after its start",
+			       since_ms);
+	if (r == 1)
+		return err_set(e, ERR_RIG, ECHILD, "the machine ended while the kernel booted");
+	if (!*wt->last)
+		return err_set(e, ERR_KERNEL, ETIMEDOUT,
+			       "the kernel hangs: not a word in %" PRId64
+			       " ms since 'Starting kernel'",
+			       since_ms);
+	return err_set(e, ERR_KERNEL, ETIMEDOUT,
+		       "the kernel hangs: no user space within %" PRId64 " ms, silent for %" PRId64
+		       " ms after '%s'",
+		       since_ms, (waiter_now(b->w) - wt->last_ns) / NSEC_PER_MSEC, wt->last);
+}
+
+static int run_loader(struct uboot *b, struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
+{
+	nsec_t catch_ns = waiter_now(b->w) + (nsec_t)b->cfg->catch_s * NSEC_PER_SEC;
+	int r;
+
+	r = uboot_catch(u, catch_ns < deadline_ns ? catch_ns : deadline_ns, e);
+	if (r == 0)
+		r = load_and_go(b, u, deadline_ns, e);
+	return r;
+}
+
+static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct err *e)
+{
+	struct uboot *b = self;
+	struct uboot_shell u = {.w = b->w, .port = port, .cfg = b->cfg};
+	int r;
+
+	u.tx_byte_us = b->rig->console.tx_byte_us;
+	r = port_tap(port, on_bytes, b, e);
+	if (r < 0)
+		return r;
+	b->port = port;
+	r = talk_open(b->w, port, &u.talk, e);
+	if (r < 0)
+		return r;
+	r = power_on(b, deadline_ns, e);
+	if (r == 0)
+		r = run_loader(b, &u, deadline_ns, e);
+	talk_close(u.talk);
+	port_set_pacing(port, b->rig->console.tx_byte_us);
+	if (r < 0)
+		return r;
+	return await_user_space(b, deadline_ns, e);
+}
+
+static int uboot_console_fd(void *self)
+{
+	struct uboot *b = self;
+
+	return b->qemu ? boot_qemu_ops.console_fd(b->qemu) : -1;
+}
+
+static int uboot_link_fd(void *self)
+{
+	struct uboot *b = self;
+
+	return b->qemu ? boot_qemu_ops.link_fd(b->qemu) : -1;
+}
+
+static bool uboot_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
+{
+	struct uboot *b = self;
+
+	return b->qemu && boot_qemu_ops.make_switch(b->qemu, ret_ops, ret_self);
+}
+
+/* --- end ----------------------------------------------------------------------------------- */
+
+static enum boot_state uboot_state(void *self, char **ret_how)
+{
+	struct uboot *b = self;
+	const struct watch *wt = &b->watch;
+
+	if (wt->is_reset || wt->is_down) {
+		if (ret_how)
+			*ret_how = xstrdup(wt->is_reset ? "the board reset itself: the boot loader "
+							  "came again on the console"
+							: "the target powered off");
+		return BOOT_ENDED_BY_TARGET;
+	}
+	return b->qemu ? boot_qemu_ops.state(b->qemu, ret_how) : BOOT_RUNS;
+}
+
+static void uboot_stop(void *self)
+{
+	struct uboot *b = self;
+
+	struct err ignored = {0};
+
+	if (b->qemu)
+		boot_qemu_ops.stop(b->qemu);
+	else if (switch_set(b->power, SWITCH_OFF, waiter_now(b->w) + POWER_NS, NULL, &ignored) < 0)
+		log_debug(LOG_RIG, "%s", ignored.text);
+}
+
+const struct boot_ops boot_uboot_ops = {
+	.driver = "uboot",
+	.awaits_user_space = true,
+	.check = uboot_check,
+	.start = uboot_start,
+	.run = uboot_run,
+	.console_fd = uboot_console_fd,
+	.link_fd = uboot_link_fd,
+	.make_switch = uboot_make_switch,
+	.state = uboot_state,
+	.stop = uboot_stop,
+	.close = uboot_close,
+};
