@@ -6,6 +6,9 @@
 #include "store/store.h"
 #include "unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
+
 #define WORDS_MAX 16
 
 /* What one call of the program said. */
@@ -318,6 +321,26 @@ static void test_a_full_output_is_an_error_and_a_closed_one_is_not(void **state)
 	(void)fflush(cli.log);
 	assert_contains(log, "cannot write to the standard output: No space left on device");
 	fclose(cli.out);
+
+	/* of a pipe that nobody reads neither the whole help text nor one line is an error */
+	char version[] = "version";
+	char *const words[] = {word, version};
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		int fds[2];
+		long n_said = ftell(cli.log);
+
+		argv[0] = words[i];
+		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+		(void)close(fds[0]);
+		cli.out = fdopen(fds[1], "w");
+		cli.out_error = 0; /* each run of the program has its own */
+		assert_non_null(cli.out);
+		assert_int_equal(cli_run(&cli, 1, argv), 0);
+		assert_int_equal(ftell(cli.log), n_said);
+		fclose(cli.out);
+	}
 	fclose(cli.log);
 	free(log);
 }
