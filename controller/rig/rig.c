@@ -423,6 +423,11 @@ bool rig_is_running(struct rig *rig, char **ret_how)
 	return false;
 }
 
+uint64_t rig_console_losses(const struct rig *rig)
+{
+	return rig->port ? port_stats(rig->port)->losses : 0;
+}
+
 const char *rig_stick_sha256(const struct rig *rig)
 {
 	return rig->stick.sha256;

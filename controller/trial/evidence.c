@@ -316,6 +316,8 @@ static void check_console_intact(struct trial *t, const struct observation *o)
 		{"records missing", b->kmsg_seq_gaps - a->kmsg_seq_gaps},
 		{"dumps of no known kind", b->unclassified_dumps - a->unclassified_dumps},
 		{"events not kept", o->log->lost},
+		{"losses of the port",
+		 (uint64_t)(o->console_losses_after - o->console_losses_before)},
 	};
 	char text[128] = "";
 

@@ -48,6 +48,8 @@ static const struct member observation_members[] = {
 	{"replug_ms", AT(observation, replug_ms), I64},
 	{"worst_func", AT(observation, worst_func), TEXT},
 	{"load_ms", AT(observation, load_ms), I64},
+	{"console_losses_before", AT(observation, console_losses_before), I64},
+	{"console_losses_after", AT(observation, console_losses_after), I64},
 };
 
 static const struct member state_members[] = {

@@ -341,6 +341,7 @@ static int step_arm(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->integrity_before = *console_parser_integrity(rn->parser);
+	o->console_losses_before = (int64_t)rig_console_losses(rn->rig);
 	return STEP_GO;
 }
 
@@ -443,6 +444,7 @@ static int step_listen(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->integrity_after = *console_parser_integrity(rn->parser);
+	o->console_losses_after = (int64_t)rig_console_losses(rn->rig);
 	(void)evidence_reach(o, OBSERVED_WINDOW);
 	return STEP_GO;
 }

@@ -375,6 +375,19 @@ static void test_each_kind_of_console_damage_is_noticed(void **state)
 	}
 }
 
+static void test_a_console_port_that_was_lost_between_the_readings_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	/* what was lost before the window is another trial's business */
+	f->o->console_losses_before = 2;
+	f->o->console_losses_after = 3;
+	assert_missing(f, EVIDENCE_CONSOLE_INTACT);
+	f->o->console_losses_before = 3;
+	judge(f);
+	assert_true(f->t->is_valid);
+}
+
 static void test_a_line_that_the_module_printed_and_the_console_lost_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -538,6 +551,7 @@ int main(void)
 		WITH(test_a_window_that_ended_early_is_noticed),
 		WITH(test_a_console_that_died_in_the_window_is_noticed),
 		WITH(test_each_kind_of_console_damage_is_noticed),
+		WITH(test_a_console_port_that_was_lost_between_the_readings_is_noticed),
 		WITH(test_a_line_that_the_module_printed_and_the_console_lost_is_noticed),
 		WITH(test_lines_that_came_after_the_state_was_read_are_no_disagreement),
 		WITH(test_lines_from_before_the_reset_are_not_counted),

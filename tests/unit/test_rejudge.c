@@ -69,6 +69,8 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	written.cut_asked_ns = T0 + 5;
 	written.is_cut_sensed = true;
 	written.integrity_after.bytes = 4711;
+	written.console_losses_before = 1;
+	written.console_losses_after = 2;
 	fill_state(&written.after, 100);
 	written.irq_after.n_cpus = 2;
 	written.irq_after.per_cpu[1] = 42;
@@ -93,6 +95,8 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_int_equal(o->cut_applied_ns, 0);
 	assert_true(o->is_cut_sensed);
 	assert_int_equal(facts.integrity_after_at, 4711);
+	assert_int_equal(o->console_losses_before, 1);
+	assert_int_equal(o->console_losses_after, 2);
 	assert_memory_equal(&o->after, &written.after, sizeof(o->after));
 	assert_memory_equal(&o->irq_after, &written.irq_after, sizeof(o->irq_after));
 	facts_release(&facts);

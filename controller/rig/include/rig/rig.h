@@ -121,5 +121,10 @@ struct link *rig_link(struct rig *rig);
 struct stick_switch *rig_switch(struct rig *rig);
 /* False once the machine has ended; how it ended goes to ret_how (may be NULL; caller frees). */
 bool rig_is_running(struct rig *rig, char **ret_how);
+/*
+ * How often the other end of the console went away since this boot began: bytes may be missing
+ * there. 0 while nothing is booted.
+ */
+uint64_t rig_console_losses(const struct rig *rig);
 /* Of the file on the stick, lower-case hex. Belongs to the rig. */
 const char *rig_stick_sha256(const struct rig *rig);

@@ -71,6 +71,7 @@ struct observation {
 	struct probe_state before, after;
 	struct irq_counts irq_before, irq_after;
 	struct console_integrity integrity_before, integrity_after;
+	int64_t console_losses_before, console_losses_after; /* of the port, in this boot */
 	const char *environment_before, *environment_after;
 	const char *replug_path; /* where the stick came back */
 	int64_t replug_ms;
