@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-static void add_field(struct strbuf *out, const char *s)
+/* s NULL = empty. */
+static void add_cell(struct strbuf *out, const char *s, bool is_hostile)
 {
 	bool is_first = !out->len || out->data[out->len - 1] == '\n';
 
@@ -16,16 +17,32 @@ static void add_field(struct strbuf *out, const char *s)
 	if (!s)
 		return;
 	if (!strpbrk(s, ",\"\r\n")) {
+		strbuf_adds(out, is_hostile ? "'" : "");
 		text_add_utf8(out, s, strlen(s));
 		return;
 	}
-	strbuf_adds(out, "\"");
+	strbuf_adds(out, is_hostile ? "\"'" : "\"");
 	for (const char *quote; (quote = strchr(s, '"')); s = quote + 1) {
 		text_add_utf8(out, s, (size_t)(quote - s));
 		strbuf_adds(out, "\"\"");
 	}
 	text_add_utf8(out, s, strlen(s));
 	strbuf_adds(out, "\"");
+}
+
+/* A number or time of ours. */
+static void add_field(struct strbuf *out, const char *s)
+{
+	add_cell(out, s, false);
+}
+
+/*
+ * A text, which may come from a console or a kernel: a spreadsheet would work out what begins like
+ * a formula, some also behind a tab or a line end. The apostrophe says that it is a text.
+ */
+static void add_text(struct strbuf *out, const char *s)
+{
+	add_cell(out, s, s && *s && strchr("=+-@\t\r\n", *s));
 }
 
 static void add_wall(struct strbuf *out, int64_t wall_ns)
@@ -51,16 +68,16 @@ static void add_count(struct strbuf *out, int64_t value)
 
 static void add_run(struct strbuf *out, const struct run *r)
 {
-	add_field(out, r->id);
-	add_field(out, r->kernel);
-	add_field(out, r->kernel_label);
-	add_field(out, r->append);
-	add_field(out, r->rig);
-	add_field(out, r->rig_class);
-	add_field(out, r->scenario);
+	add_text(out, r->id);
+	add_text(out, r->kernel);
+	add_text(out, r->kernel_label);
+	add_text(out, r->append);
+	add_text(out, r->rig);
+	add_text(out, r->rig_class);
+	add_text(out, r->scenario);
 	add_ms(out, r->limit_us);
 	add_field(out, verdict_name(r->result.verdict));
-	add_field(out, r->result.reason);
+	add_text(out, r->result.reason);
 }
 
 static void add_trial(struct strbuf *out, const struct run *r, const struct trial *t)
@@ -68,16 +85,16 @@ static void add_trial(struct strbuf *out, const struct run *r, const struct tria
 	auto_strbuf struct strbuf id = STRBUF_INIT;
 
 	run_text_add_trial_id(&id, r, t);
-	add_field(out, strbuf_str(&id));
+	add_text(out, strbuf_str(&id));
 	add_count(out, t->boot);
 	add_wall(out, t->started_wall_ns);
 	add_field(out, t->is_valid ? "1" : "0");
 	add_field(out, t->is_valid || t->is_crash ? NULL : evidence_name(t->missing));
-	add_field(out, t->is_crash ? t->crash : NULL);
+	add_text(out, t->is_crash ? t->crash : NULL);
 	add_ms(out, t->worst_us);
 	add_count(out, t->worst_us >= 0 ? t->worst_cpu : -1);
-	add_field(out, t->worst_probe);
-	add_field(out, t->worst_func);
+	add_text(out, t->worst_probe);
+	add_text(out, t->worst_func);
 }
 
 int export_csv(struct strbuf *out, struct run *const *runs, size_t n,

@@ -94,6 +94,49 @@ static void test_csv_has_a_record_a_trial(void **state)
 	assert_contains(found.data, "debian 6.12 amd64|UNTESTABLE||\n");
 }
 
+static void test_csv_marks_texts_that_a_spreadsheet_would_work_out(void **state)
+{
+	static const struct {
+		const char *text, *cell;
+	} cases[] = {
+		{"=1+2", ",'=1+2,"},
+		{"+1", ",'+1,"},
+		{"-1", ",'-1,"},
+		{"@SUM(A1)", ",'@SUM(A1),"},
+		{"\t=1", ",'\t=1,"},
+		{"\r=1", ",\"'\r=1\","},
+		{"=HYPERLINK(\"http://x\",\"y\")", ",\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\","},
+		{"a=1", ",a=1,"},
+		{"'=1", ",'=1,"},
+		{"", ",,"},
+	};
+	static const struct export_options options = {.origin = "lab_1"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_run struct run *r = sample_run("label", "rig", "board");
+		auto_strbuf struct strbuf out = STRBUF_INIT;
+		auto_free char *append = xasprintf(",label%srig,", cases[i].cell);
+		auto_free char *crash = xasprintf("%s812.000,", cases[i].cell);
+		auto_free char *func = xasprintf(",0,normal%.*s\r\n",
+						 (int)strlen(cases[i].cell) - 1, cases[i].cell);
+		struct trial *t = sample_add_trial(r, 1, 812000);
+		struct err e = {0};
+
+		free(r->append);
+		r->append = xstrdup(cases[i].text);
+		strcpy(t->worst_func, cases[i].text);
+		t->is_crash = true;
+		strcpy(t->crash, cases[i].text);
+
+		assert_int_equal(export_find("csv")->write(&out, &r, 1, &options, &e), 0);
+
+		assert_contains(strbuf_str(&out), append);
+		assert_contains(strbuf_str(&out), crash);
+		assert_contains(strbuf_str(&out), func);
+	}
+}
+
 static void test_junit_maps_each_verdict(void **state)
 {
 	auto_strbuf struct strbuf found = STRBUF_INIT;
@@ -215,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_has_a_record_a_trial),
+		cmocka_unit_test(test_csv_marks_texts_that_a_spreadsheet_would_work_out),
 		cmocka_unit_test(test_junit_maps_each_verdict),
 		cmocka_unit_test(test_ktap_maps_each_verdict),
 		cmocka_unit_test(test_lava_has_a_signal_a_run),
