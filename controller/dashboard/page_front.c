@@ -4,6 +4,8 @@
 #include "pages.h"
 #include "report/json.h"
 #include "report/json_put.h"
+#include "store/query.h"
+#include "store/queue.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -209,10 +211,16 @@ static void add_row(struct strbuf *out, const struct request *rq, const struct c
 	strbuf_adds(out, "\n");
 }
 
+/* The rows behind these are not whole: the store gives of them only what changes and rigs need. */
+static size_t rows_shown(const struct matrix *m)
+{
+	return m->n_newest + OLDER_MAX < m->n_rows ? m->n_newest + OLDER_MAX : m->n_rows;
+}
+
 static void add_matrix(struct strbuf *out, const struct request *rq, const struct change_list *l,
 		       const struct matrix *m)
 {
-	size_t n_rows = m->n_newest + OLDER_MAX < m->n_rows ? m->n_newest + OLDER_MAX : m->n_rows;
+	size_t n_rows = rows_shown(m);
 
 	strbuf_adds(out, "<section class=\"card matrix\"><h2>");
 	html_text(out, m->of->scenario);
@@ -238,7 +246,7 @@ static void add_matrix(struct strbuf *out, const struct request *rq, const struc
 	}
 	strbuf_adds(out, "</tbody></table></div>");
 	if (m->n_rows > n_rows) {
-		strbuf_addf(out, "<p class=dim>%zu still older: ", m->n_rows - n_rows);
+		strbuf_adds(out, "<p class=dim>There are still older ones: ");
 		html_link(out, rq, "kernels", "", "all kernels");
 	}
 	strbuf_adds(out, "</section>\n");
@@ -257,6 +265,21 @@ static void add_legend(struct strbuf *out)
 }
 
 /* ---- rigs ---- */
+
+/* What the store says, as it is shown. */
+struct front {
+	struct run_list runs, running;
+	struct store_rig *rigs; /* those in quarantine first; owned */
+	size_t n_rigs, n_quarantined;
+};
+
+static void auto_cleanup_front(struct front *f)
+{
+	run_list_release(&f->runs);
+	run_list_release(&f->running);
+	store_rigs_free(f->rigs, f->n_rigs);
+}
+#define auto_front __attribute__((cleanup(auto_cleanup_front)))
 
 static const struct run *newest_of_rig(const struct run_list *runs, const char *rig)
 {
@@ -305,47 +328,111 @@ static void add_rig(struct strbuf *out, const struct request *rq, const struct r
 	strbuf_adds(out, "\n");
 }
 
-static void add_rigs(struct strbuf *out, const struct request *rq, const struct run_list *runs,
-		     const struct run_list *running)
+static void add_quarantine(struct strbuf *out, const struct store_rig *rig)
 {
+	strbuf_adds(out, "<p><span class=unwell><span aria-hidden=true>⚠</span> in quarantine");
+	if (rig->quarantine_reason && *rig->quarantine_reason) {
+		strbuf_adds(out, ": ");
+		html_text(out, rig->quarantine_reason);
+	}
+	strbuf_adds(out, "</span>, since ");
+	html_time(out, rig->quarantined_wall_ns);
+	strbuf_adds(out, "\n");
+}
+
+static const struct store_rig *quarantine_of(const struct front *f, const char *rig)
+{
+	for (size_t i = 0; i < f->n_quarantined; i++)
+		if (strcmp(f->rigs[i].rig, rig) == 0)
+			return &f->rigs[i];
+	return NULL;
+}
+
+static bool has_run(const struct run_list *runs, const char *rig)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (strcmp(runs->runs[i]->rig, rig) == 0)
+			return true;
+	return false;
+}
+
+static void add_rigs(struct strbuf *out, const struct request *rq, const struct front *f)
+{
+	const struct run_list *runs = &f->runs;
+	const struct run_list *running = &f->running;
+
 	strbuf_adds(out, "<section class=card><h2>Rigs</h2>\n");
 	if (!rq->is_static && running->n == 0)
 		strbuf_adds(out, "<p id=nothing-runs>Nothing is running.\n");
 	strbuf_adds(out, "<ul class=rigs>\n");
+	for (size_t i = 0; i < f->n_quarantined; i++) {
+		const struct store_rig *rig = &f->rigs[i];
+
+		if (has_run(runs, rig->rig))
+			continue;
+		strbuf_adds(out, "<li><b>");
+		html_link(out, rq, "rigs/", rig->rig, rig->rig);
+		strbuf_adds(out, "</b>");
+		add_quarantine(out, rig);
+	}
 	for (size_t i = 0; i < runs->n; i++) {
+		const struct store_rig *rig;
 		const struct run *r = runs->runs[i];
 		bool is_first = true;
 
 		for (size_t k = 0; k < i && is_first; k++)
 			is_first = strcmp(runs->runs[k]->rig, r->rig) != 0;
-		if (is_first)
-			add_rig(out, rq, r, running_on(running, r->rig),
-				newest_of_rig(runs, r->rig));
+		if (!is_first)
+			continue;
+		add_rig(out, rq, r, running_on(running, r->rig), newest_of_rig(runs, r->rig));
+		rig = quarantine_of(f, r->rig);
+		if (rig)
+			add_quarantine(out, rig);
 	}
 	strbuf_adds(out, "</ul></section>\n");
 }
 
 /* ---- the page ---- */
 
-static int read_front(struct site *s, const struct request *rq, struct run_list *ret_runs,
-		      struct run_list *ret_running, struct err *e)
+static int read_front(struct site *s, const struct request *rq, struct front *ret, struct err *e)
 {
-	const struct data_filter f = {
+	const struct store_overview_filter f = {
 		.scenario = request_arg(rq, "scenario"),
 		.rig = request_arg(rq, "rig"),
 		.rig_class = request_arg(rq, "class"),
 		.kernel = request_arg(rq, "kernel"),
 		.since_wall_ns = wall_now() - (int64_t)RECENT_DAYS * 24 * 3600 * NSEC_PER_SEC,
 		.last = RUNS_MAX,
+		/* one more tells whether there are still older ones */
+		.older = OLDER_MAX + 1,
 	};
+	size_t n = 0;
 	int r;
 
-	r = data_runs(s, &f, ret_runs, e);
+	r = store_overview(s->store, &f, &ret->runs.runs, &ret->runs.n, e);
+	if (r >= 0)
+		r = store_rigs(s->store, &ret->rigs, &ret->n_rigs, e);
 	if (r < 0)
 		return r;
+	/* a rig without runs here is left out if the question is about something else */
+	for (size_t i = 0; i < ret->n_rigs; i++) {
+		const struct store_rig *rig = &ret->rigs[i];
+		bool is_meant = !f.scenario && !f.rig_class && !f.kernel &&
+				(!f.rig || strcmp(f.rig, rig->rig) == 0);
+
+		for (size_t k = 0; k < ret->runs.n && !is_meant; k++)
+			is_meant = strcmp(ret->runs.runs[k]->rig, rig->rig) == 0;
+		if (rig->quarantined_wall_ns && is_meant) {
+			struct store_rig kept = *rig;
+
+			ret->rigs[i] = ret->rigs[n];
+			ret->rigs[n++] = kept;
+		}
+	}
+	ret->n_quarantined = n;
 	if (rq->is_static)
 		return 0;
-	return data_running(s, ret_running, e);
+	return data_running(s, &ret->running, e);
 }
 
 /* What an active filter leaves out is said, so that a link with one misleads nobody. */
@@ -370,9 +457,9 @@ static void add_filter(struct strbuf *out, const struct request *rq)
 	strbuf_adds(out, "\n");
 }
 
-static void add_front(struct strbuf *out, const struct request *rq, const struct run_list *runs,
-		      const struct run_list *running)
+static void add_front(struct strbuf *out, const struct request *rq, const struct front *f)
 {
+	const struct run_list *runs = &f->runs;
 	auto_matrix_list struct matrix_list matrices = {0};
 	struct change_list changes;
 
@@ -390,7 +477,7 @@ static void add_front(struct strbuf *out, const struct request *rq, const struct
 	if (matrices.n)
 		add_legend(out);
 	strbuf_adds(out, "</div><div class=side>\n");
-	add_rigs(out, rq, runs, running);
+	add_rigs(out, rq, f);
 	if (count_changes(&changes, CHANGE_BAD)) {
 		strbuf_adds(out, "<section class=card><h2>Over the limit all along</h2>\n");
 		add_changes(out, rq, &changes, CHANGE_BAD, SIZE_MAX);
@@ -407,15 +494,14 @@ static void add_front(struct strbuf *out, const struct request *rq, const struct
 
 int page_front(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	auto_run_list struct run_list runs = {0};
-	auto_run_list struct run_list running = {0};
+	auto_front struct front f = {0};
 	int r;
 
-	r = read_front(s, rq, &runs, &running, e);
+	r = read_front(s, rq, &f, e);
 	if (r < 0)
 		return r;
 	page_begin(&rp->body, rq, NAV_FRONT, "Worst delays", false);
-	add_front(&rp->body, rq, &runs, &running);
+	add_front(&rp->body, rq, &f);
 	page_end(&rp->body, rq);
 	return 0;
 }
@@ -451,7 +537,7 @@ static json_t *matrix_value(const struct matrix *m)
 	for (size_t c = 0; c < m->n_cols; c++)
 		append(rigs, text_value(m->cols[c], strlen(m->cols[c])));
 	set(obj, "rigs", rigs);
-	for (size_t r = 0; r < m->n_rows; r++) {
+	for (size_t r = 0; r < rows_shown(m); r++) {
 		auto_free char *name = view_kernel_name(m->rows[r]);
 		json_t *row = json_object();
 		json_t *cells = json_object();
@@ -472,21 +558,31 @@ static json_t *matrix_value(const struct matrix *m)
 	return obj;
 }
 
+static json_t *quarantine_value(const struct store_rig *rig)
+{
+	auto_free char *since = wall_format(rig->quarantined_wall_ns);
+	json_t *obj = json_object();
+
+	set_text(obj, "rig", rig->rig);
+	set_text(obj, "since", since);
+	set_text(obj, "reason", rig->quarantine_reason);
+	return obj;
+}
+
 int api_front(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	auto_run_list struct run_list runs = {0};
-	auto_run_list struct run_list running = {0};
+	auto_front struct front f = {0};
 	auto_matrix_list struct matrix_list matrices = {0};
 	struct change_list changes;
 	json_t *obj;
 	json_t *array;
 	int r;
 
-	r = read_front(s, rq, &runs, &running, e);
+	r = read_front(s, rq, &f, e);
 	if (r < 0)
 		return r;
-	view_changes(&runs, &changes);
-	view_matrices(&runs, &matrices);
+	view_changes(&f.runs, &changes);
+	view_matrices(&f.runs, &matrices);
 	obj = json_object();
 	array = json_array();
 	for (size_t i = 0; i < changes.n; i++)
@@ -497,9 +593,13 @@ int api_front(struct site *s, const struct request *rq, struct reply *rp, struct
 		append(array, matrix_value(&matrices.matrices[i]));
 	set(obj, "matrices", array);
 	array = json_array();
-	for (size_t i = 0; i < running.n; i++)
-		append(array, report_run_value(running.runs[i]));
+	for (size_t i = 0; i < f.running.n; i++)
+		append(array, report_run_value(f.running.runs[i]));
 	set(obj, "running", array);
+	array = json_array();
+	for (size_t i = 0; i < f.n_quarantined; i++)
+		append(array, quarantine_value(&f.rigs[i]));
+	set(obj, "quarantined_rigs", array);
 	free(changes.changes);
 	reply_json(rp, obj);
 	return 0;

@@ -243,7 +243,7 @@ static void read_result(struct query *q, struct judge_result *j)
 	j->over_high = get_real(q);
 }
 
-static int read_run(struct query *q, struct run *r, int64_t *ret_key, struct err *e)
+int store_read_run(struct query *q, struct run *r, int64_t *ret_key, struct err *e)
 {
 	*ret_key = get_i64(q);
 	r->id = get_string(q);
@@ -297,22 +297,16 @@ static int select_runs(struct db *db, void *arg, struct err *e)
 
 	search_reset(s);
 
-	res = query_begin(
-		db,
-		"SELECT run, id, rigs.name, class, arch, kernel_builds.name, release, version,"
-		" config_sha256, image_sha256, kernel_label, append, scenario, scenario_sha256,"
-		" started_wall_ns, limit_us, planned_valid, tolerated_over, confidence,"
-		" ended_wall_ns, rig_fault, untestable, verdict, reason, strength, valid, over,"
-		" invalid, crashes, boots, boots_over, is_clustered, worst_us, p50_us, p99_us,"
-		" over_low, over_high"
-		" FROM runs JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
-		" WHERE ($1 IS NULL OR id = $1)"
-		" AND ($2 IS NULL OR strpos(kernel_builds.name, $2) > 0"
-		"  OR strpos(kernel_label, $2) > 0)"
-		" AND ($3 IS NULL OR rigs.name = $3)"
-		" AND ($4 IS NULL OR scenario = $4)"
-		" ORDER BY started_wall_ns DESC, run DESC LIMIT $5",
-		&q, e);
+	res = query_begin(db,
+			  "SELECT " STORE_RUN_COLUMNS
+			  " FROM runs JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
+			  " WHERE ($1 IS NULL OR id = $1)"
+			  " AND ($2 IS NULL OR strpos(kernel_builds.name, $2) > 0"
+			  "  OR strpos(kernel_label, $2) > 0)"
+			  " AND ($3 IS NULL OR rigs.name = $3)"
+			  " AND ($4 IS NULL OR scenario = $4)"
+			  " ORDER BY started_wall_ns DESC, run DESC LIMIT $5",
+			  &q, e);
 	if (res < 0)
 		return res;
 
@@ -328,7 +322,7 @@ static int select_runs(struct db *db, void *arg, struct err *e)
 		s->runs = xrealloc(s->runs, s->n + 1, sizeof(struct run *));
 		s->runs[s->n++] = r;
 
-		res = read_run(&q, r, &key, e);
+		res = store_read_run(&q, r, &key, e);
 		if (res >= 0 && s->with_trials)
 			res = select_boots(db, key, r, e);
 		if (res >= 0 && s->with_trials)

@@ -5,6 +5,7 @@
  */
 #include "base/waiter.h"
 #include "store/copy.h"
+#include "store/query.h"
 #include "store/queue.h"
 #include "store_util.h"
 
@@ -281,6 +282,67 @@ static void test_runs_are_filtered_and_come_newest_first(void **state)
 		auto_found struct found found = find_runs(f, st, &cases[i].filter, false);
 		char ids[8] = "";
 
+		for (size_t j = 0; j < found.n; j++)
+			(void)snprintf(ids + j, sizeof(ids) - j, "%s", found.runs[j]->id);
+		if (strcmp(ids, cases[i].ids) != 0)
+			fail_msg("case %zu: '%s', expected '%s'", i, ids, cases[i].ids);
+	}
+}
+
+static void test_an_overview_keeps_the_turns_of_a_series_and_the_newest_of_each_cell(void **state)
+{
+	/* the oldest first; a night each */
+	static const struct {
+		char id;
+		const char *rig, *release;
+		enum verdict verdict;
+	} rows[] = {
+		{'a', "x", "6.1.0-57-amd64", VERDICT_FAIL}, /* only shows that it is not kept */
+		{'b', "x", "6.1.0-57-amd64", VERDICT_PASS},
+		{'c', "x", "6.1.0-57-amd64", VERDICT_FAIL}, /* since */
+		{'d', "x", "6.1.0-57-amd64", VERDICT_FAIL}, /* neither */
+		{'e', "x", "6.1.0-58-amd64", VERDICT_FAIL},
+		{'f', "y", "6.1.0-58-arm64", VERDICT_PASS},
+		{'g', "x", "6.1.0-58-amd64", VERDICT_RIG_FAULT},
+	};
+	static const struct {
+		struct store_overview_filter filter;
+		const char *ids;
+	} cases[] = {
+		{{.last = 100, .older = 0}, "gfecb"},
+		{{.last = 100, .older = 1}, "gfedcb"},
+		{{.last = 3, .older = 1}, "gfe"},
+		{{.last = 100, .rig = "y"}, "f"},
+		{{.last = 100, .kernel = "lab", .scenario = "s", .rig_class = "c"}, "gfecb"},
+		{{.last = 100, .since_wall_ns = 6}, "gf"},
+	};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct run r = {
+			.id = xasprintf("%c", rows[i].id),
+			.rig = xstrdup(rows[i].rig),
+			.rig_class = xstrdup("c"),
+			.kernel = xstrdup(rows[i].release),
+			.kernel_release = xstrdup(rows[i].release),
+			.kernel_label = xstrdup("label"),
+			.scenario = xstrdup("s"),
+			.started_wall_ns = (int64_t)i + 1,
+			.ended_wall_ns = (int64_t)i + 2,
+			.result = {.verdict = rows[i].verdict, .reason = "test"},
+		};
+		auto_run struct run *owned = xcalloc(1, sizeof(*owned));
+
+		*owned = r;
+		assert_ok(f, store_run_begin(st, owned, &f->e));
+		assert_ok(f, store_run_update(st, owned, &f->e));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_found struct found found = {0};
+		char ids[16] = "";
+
+		assert_ok(f, store_overview(st, &cases[i].filter, &found.runs, &found.n, &f->e));
 		for (size_t j = 0; j < found.n; j++)
 			(void)snprintf(ids + j, sizeof(ids) - j, "%s", found.runs[j]->id);
 		if (strcmp(ids, cases[i].ids) != 0)
@@ -1106,6 +1168,8 @@ int main(int argc, char **argv)
 		STORE_TEST(test_an_update_brings_verdict_fault_and_end),
 		STORE_TEST(test_a_boot_or_trial_stored_again_replaces_the_first),
 		STORE_TEST(test_runs_are_filtered_and_come_newest_first),
+		STORE_TEST(
+			test_an_overview_keeps_the_turns_of_a_series_and_the_newest_of_each_cell),
 		STORE_TEST(test_without_trials_only_the_head_comes),
 		STORE_TEST(test_a_trial_is_found_by_its_id_or_a_unique_prefix),
 		STORE_TEST(test_rows_without_what_they_belong_to_are_refused),

@@ -4,6 +4,7 @@
 #include "../../controller/dashboard/pages.h"
 #include "dashboard/dashboard.h"
 #include "sample_run.h"
+#include "store/queue.h"
 #include "unit.h"
 
 #define HOSTILE "<script>alert(1)</script>\x1b[31m\"'&"
@@ -41,6 +42,9 @@ static int set_up(void **state)
 	unit_write(b->dir, "console.raw", "[    1.000000] " HOSTILE "\n[    2.0] next\n");
 	raw = xasprintf("0.100000 %zu\n", strlen("[    1.000000] " HOSTILE "\n[    2.0] next\n"));
 	unit_write(b->dir, "console.timing", raw);
+	/* the overview looks at the last months */
+	r->started_wall_ns = wall_now() - 3600 * NSEC_PER_SEC;
+	r->ended_wall_ns = r->started_wall_ns + 90 * NSEC_PER_SEC;
 	free(r->append);
 	r->append = xstrdup(HOSTILE);
 	(void)sample_add_boot(r, b->dir);
@@ -183,6 +187,46 @@ static void test_each_page_answers_and_lets_nothing_hostile_through(void **state
 		if (strncmp(paths[i], "/api/", 5) != 0)
 			assert_null(strstr(text, "<script>alert"));
 		assert_null(strchr(text, '\x1b'));
+	}
+}
+
+static void test_the_overview_shows_rigs_in_quarantine_with_and_without_runs(void **state)
+{
+	static const struct {
+		const char *path, *key, *value;
+		bool has_virtual, has_other;
+	} cases[] = {
+		{"/", NULL, NULL, true, true},
+		{"/", "rig", "other-rig", false, true},
+		{"/", "rig", "virtual-x86", true, false},
+		{"/", "class", "virtual", true, false},
+		{"/", "kernel", "none", false, false},
+		{"/api/v1/front", NULL, NULL, true, true},
+		{"/api/v1/front", "class", "virtual", true, false},
+	};
+	struct bench *b = *state;
+	struct err e = {0};
+	unsigned status;
+
+	for (int is_in = 0; is_in < 2; is_in++) {
+		assert_int_equal(store_rig_quarantine(b->st, "virtual-x86",
+						      is_in ? "welded <relay>" : NULL, &e),
+				 0);
+		assert_int_equal(store_rig_quarantine(b->st, "other-rig",
+						      is_in ? "no \x1b[31mpower" : NULL, &e),
+				 0);
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+			auto_free char *text =
+				answer(b, cases[i].path, cases[i].key, cases[i].value, &status);
+
+			assert_int_equal(status, 200);
+			assert_null(strchr(text, '\x1b'));
+			if (strncmp(cases[i].path, "/api/", 5) != 0)
+				assert_null(strstr(text, "<relay>"));
+			if (!strstr(text, "welded") != !(is_in && cases[i].has_virtual) ||
+			    !strstr(text, "power") != !(is_in && cases[i].has_other))
+				fail_msg("case %zu, %d: %s", i, is_in, text);
+		}
 	}
 }
 
@@ -333,6 +377,9 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_each_page_answers_and_lets_nothing_hostile_through, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_the_overview_shows_rigs_in_quarantine_with_and_without_runs, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(test_at_most_six_runs_are_compared, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_run_that_has_ended_has_no_live_view, set_up,

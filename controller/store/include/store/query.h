@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query.h - questions that a reader has beside whole runs: incidents by their words, bisects. The
-   rows are the caller's. Errors and blocking as in store.h. */
+/* query.h - questions that a reader has beside whole runs: what an overview
+   shows, incidents by their words, bisects. The rows are the caller's. Errors and blocking as in
+   store.h. */
 #pragma once
 
 #include "store/store.h"
+
+struct store_overview_filter {
+	const char *scenario, *rig, *rig_class; /* exact; NULL = any */
+	const char *kernel;                     /* name or label contains this; NULL = any */
+	int64_t since_wall_ns;                  /* started then or later */
+	unsigned last;                          /* looks at the newest N of them, at least 1 */
+	unsigned older;                         /* builds beside the newest of each series */
+};
+
+/*
+ * Of the runs that the filter lets through only those that an overview shows, heads and verdicts,
+ * newest first:
+ * - the newest run of each rig, and the newest one that has ended;
+ * - the newest ended run of each scenario, limit, rig, kernel build and command line, for the
+ * newest build of each kernel series and the `older` newest builds beside (of each scenario, limit
+ * and rig class);
+ * - of each series the newest judged run (PASS or FAIL), the first one of its unbroken row of the
+ *   same verdict, and the last judged one before that row.
+ * A kernel series is the first two numbers of a release and the flavour behind it; a series is one
+ * on a rig with the same scenario, limit and command line. Freed as those of store_runs().
+ */
+int store_overview(struct store *st, const struct store_overview_filter *f, struct run ***ret,
+		   size_t *ret_n, struct err *e) must_check;
 
 struct store_incident {
 	char *cls, *title;
