@@ -5,6 +5,7 @@
  */
 #include "base/waiter.h"
 #include "store/copy.h"
+#include "store/nights.h"
 #include "store/query.h"
 #include "store/queue.h"
 #include "store_util.h"
@@ -896,6 +897,90 @@ static void test_an_item_of_a_night_is_queued_once(void **state)
 	assert_int_equal(first, second);
 }
 
+static void test_a_night_begins_ends_once_and_the_newest_is_found(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_store_night struct store_night *newest = NULL, *ended = NULL;
+	int64_t first = 0, second = 0, other = 0;
+
+	assert_int_equal(store_night_newest(st, "p", &newest, &f->e), -ENOENT);
+	assert_int_equal(f->e.kind, ERR_USAGE);
+	assert_null(newest);
+	assert_ok(f, store_night_begin(st, "p", "5ha", "name: p\n", 0, &first, &f->e));
+	assert_ok(f, store_night_begin(st, "p", "5hb", "name: p\n", 3600, &second, &f->e));
+	assert_ok(f, store_night_begin(st, "q", "5hc", "name: q\n", 0, &other, &f->e));
+
+	assert_ok(f, store_night_newest(st, "p", &newest, &f->e));
+	assert_int_equal(newest->night, second);
+	assert_string_equal(newest->plan, "p");
+	assert_string_equal(newest->plan_sha256, "5hb");
+	assert_int_equal(newest->budget_s, 3600);
+	assert_true(newest->started_wall_ns > 0);
+	assert_int_equal(newest->ended_wall_ns, 0);
+	assert_string_equal(newest->note, "");
+
+	assert_ok(f, store_night_end(st, second, "done", &f->e));
+	assert_ok(f, store_night_end(st, second, "done twice", &f->e));
+	assert_ok(f, store_night_newest(st, "p", &ended, &f->e));
+	assert_true(ended->ended_wall_ns >= ended->started_wall_ns);
+	assert_string_equal(ended->note, "done");
+	assert_int_equal(store_night_end(st, other + 1, "", &f->e), -ENOENT);
+}
+
+static void test_the_run_of_an_earlier_night_is_found_by_entry_scenario_rig_and_append(void **state)
+{
+	static const struct {
+		const char *entry, *scenario, *rig, *append, *run;
+	} asked[] = {
+		{"debian:6.1", "s", "a", "", "run-2"}, {"debian:6.1", "s", "a", "quiet", "run-4"},
+		{"debian:6.1", "s", "b", "", NULL},    {"debian:6.1", "t", "a", "", NULL},
+		{"debian:6", "s", "a", "", NULL},      {"debian:6.12", "s", "a", "", "run-5"},
+	};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	int64_t nights[4];
+
+	for (size_t i = 0; i < ARRAY_SIZE(nights); i++)
+		assert_ok(f,
+			  store_night_begin(st, i == 3 ? "q" : "p", "", "", 0, &nights[i], &f->e));
+	for (unsigned i = 0; i < 7; i++) {
+		static const struct {
+			unsigned night;
+			const char *item, *append, *verdict;
+		} jobs[] = {
+			{0, "debian:6.1|k1", "", "FAIL"},
+			{0, "debian:6.1|k2", "", "FAIL"},
+			{1, "debian:6.1|k3", "", "PASS"},
+			{1, "debian:6.1|k4", "", "RIG-FAULT"},
+			{0, "debian:6.1|k5", "quiet", "PASS"},
+			{1, "debian:6.12|k6", "", "PASS"},
+			{3, "debian:6.1|k7", "", "PASS"},
+		};
+		auto_free char *sql = xasprintf(
+			"INSERT INTO jobs (state, kind, priority, scenario, kernel, append,"
+			" parameters, night, item, submitted_wall_ns, submitted_by,"
+			" not_before_wall_ns, attempts, attempts_max, is_cancel_wanted, on_rig,"
+			" run_id, verdict) VALUES ('done', 'run', 0, 's', 'k', '%s', '{}', %lld,"
+			" '%s', 0, '', 0, 1, 1, 0, 'a', 'run-%u', '%s')",
+			jobs[i].append, (long long)nights[jobs[i].night], jobs[i].item, i,
+			jobs[i].verdict);
+
+		tamper(f, sql);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		auto_free char *id = NULL;
+
+		assert_ok(f,
+			  store_night_previous_run(st, nights[2], asked[i].entry, asked[i].scenario,
+						   asked[i].rig, asked[i].append, &id, &f->e));
+		if (asked[i].run)
+			assert_string_equal(id, asked[i].run);
+		else
+			assert_null(id);
+	}
+}
+
 static void test_a_finished_job_stores_the_end_of_its_run_with_it(void **state)
 {
 	struct fixture *f = *state;
@@ -1186,6 +1271,9 @@ int main(int argc, char **argv)
 		STORE_TEST(test_cancelling_ends_what_waits_and_tells_who_works),
 		STORE_TEST(test_a_job_that_is_given_back_waits_and_fails_in_the_end),
 		STORE_TEST(test_an_item_of_a_night_is_queued_once),
+		STORE_TEST(test_a_night_begins_ends_once_and_the_newest_is_found),
+		STORE_TEST(
+			test_the_run_of_an_earlier_night_is_found_by_entry_scenario_rig_and_append),
 		STORE_TEST(test_a_finished_job_stores_the_end_of_its_run_with_it),
 		STORE_TEST(test_a_rig_is_held_by_one_and_for_a_time),
 		STORE_TEST(test_a_rig_in_quarantine_gets_no_job),
