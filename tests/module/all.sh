@@ -397,8 +397,8 @@ rmmod latency_mon
 
 # --- stalls that have not ended
 
-insmod /latency-mon.ko threshold_us=60000
 echo '### live begins'
+insmod /latency-mon.ko threshold_us=60000
 # On a busy host the stall may be over before it is looked at twice.
 for _ in 1 2 3 4 5; do
 	echo cpu=1 us=4000000 >$stall/inject
