@@ -124,10 +124,8 @@ static int show(struct cli *cli, const struct args *a, const struct rig_cfg *cfg
 }
 
 /* Until a signal; the guardian may have had a reason to let go before. */
-static int hold(struct cli *cli, struct stick_switch *sw, struct err *e)
+static int hold(struct cli *cli, struct stick_switch *sw, enum switch_state state, struct err *e)
 {
-	const enum switch_state state = switch_get(sw);
-
 	(void)fflush(cli->out);
 	while (waiter_sleep(cli->w, NSEC_PER_SEC, e) == 0)
 		if (switch_get(sw) != state)
@@ -159,7 +157,7 @@ static int run_set(struct cli *cli, const struct args *a, enum switch_state stat
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
 	if (args_has(a, "hold"))
-		return hold(cli, sw, e);
+		return hold(cli, sw, state, e);
 	switch_keep(sw);
 	return 0;
 }
@@ -194,7 +192,7 @@ static int run_cycle(struct cli *cli, const struct args *a, struct err *e)
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
 	if (args_has(a, "hold"))
-		return hold(cli, sw, e);
+		return hold(cli, sw, SWITCH_ON, e);
 	switch_keep(sw);
 	return 0;
 }
