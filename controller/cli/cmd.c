@@ -14,6 +14,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_run,
 	&cmd_report,
 	&cmd_compare,
+	&cmd_nightly,
 	&cmd_show,
 	&cmd_judge,
 	&cmd_serve,

@@ -198,6 +198,9 @@ const struct cmd cmd_lock = {
 
 static const struct opt unlock_options[] = {
 	{.name = "force", .type = OPT_FLAG, .help = "also if somebody else holds it"},
+	{.name = "quarantine",
+	 .type = OPT_FLAG,
+	 .help = "end its quarantine instead: it was looked after"},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
@@ -212,6 +215,8 @@ static int run_unlock(struct cli *cli, const struct args *a, struct err *e)
 	r = cli_store_open(a, STORE_WRITE, &st, e);
 	if (r < 0)
 		return r;
+	if (args_has(a, "quarantine"))
+		return store_rig_quarantine(st, a->positional[0], NULL, e);
 	lab_who(who, sizeof(who));
 	return store_rig_release(st, a->positional[0], args_has(a, "force") ? NULL : who, e);
 }

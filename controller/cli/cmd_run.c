@@ -160,24 +160,12 @@ static int run_one(struct session *s, struct runner_cfg *cfg, bool may_wait, str
 	return runner_run(cfg, ret, e);
 }
 
-/* The order in which one verdict outweighs another in the exit status of several runs. */
-static unsigned weight(enum verdict v)
-{
-	static const enum verdict order[] = {VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_UNTESTABLE,
-					     VERDICT_FAIL, VERDICT_RIG_FAULT};
-
-	for (unsigned i = 0; i < ARRAY_SIZE(order); i++)
-		if (order[i] == v)
-			return i;
-	return ARRAY_SIZE(order);
-}
-
 static enum verdict heaviest(const struct session *s)
 {
 	enum verdict v = VERDICT_PASS;
 
 	for (size_t i = 0; i < s->n_runs; i++)
-		if (weight(s->runs[i]->result.verdict) > weight(v))
+		if (verdict_weight(s->runs[i]->result.verdict) > verdict_weight(v))
 			v = s->runs[i]->result.verdict;
 	return v;
 }

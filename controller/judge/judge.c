@@ -35,6 +35,16 @@ bool verdict_parse(const char *name, enum verdict *ret)
 	return false;
 }
 
+unsigned verdict_weight(enum verdict v)
+{
+	static const unsigned weights[VERDICT_MAX] = {
+		[VERDICT_PASS] = 0, [VERDICT_INCONCLUSIVE] = 1, [VERDICT_UNTESTABLE] = 2,
+		[VERDICT_FAIL] = 3, [VERDICT_RIG_FAULT] = 4,
+	};
+
+	return v < VERDICT_MAX ? weights[v] : VERDICT_MAX;
+}
+
 int verdict_exit_code(enum verdict v)
 {
 	if ((unsigned)v >= VERDICT_MAX)

@@ -15,6 +15,7 @@
 
 struct execution {
 	struct store *st;
+	const char *worker;
 	const struct store_job *j;
 	const struct lab_hooks *hooks;
 	const struct run *begun; /* its head row is in the store */
@@ -50,8 +51,12 @@ static int on_run(void *self, const struct run *r, struct err *e)
 	struct execution *x = self;
 
 	if (x->begun != r) {
+		bool goes_on = r->n_boots > 0;
+		int ret;
+
 		x->begun = r;
-		return store_run_begin(x->st, r, e);
+		ret = goes_on ? store_run_update(x->st, r, e) : store_run_begin(x->st, r, e);
+		return ret < 0 ? ret : store_job_began(x->st, x->worker, x->j, r->id, e);
 	}
 	return r->ended_wall_ns ? 0 : store_run_update(x->st, r, e);
 }
@@ -107,6 +112,28 @@ static int find_kernel(const struct kernels_ctx *ctx, const char *spec, const ch
 	return kernel_fetch(ctx, spec, arch, ret, e);
 }
 
+/* The run of an attempt that was cut off goes on, if it is still of the same rig and build. */
+static int find_unended(const struct execution *x, struct run **ret, struct err *e)
+{
+	const struct store_filter filter = {.run_id = x->j->run_id};
+	struct run **runs = NULL;
+	size_t n = 0;
+	int r;
+
+	*ret = NULL;
+	if (!filter.run_id)
+		return 0;
+	r = store_runs(x->st, &filter, true, &runs, &n, e);
+	if (r < 0)
+		return r;
+	if (n && !runs[0]->ended_wall_ns && runs[0]->n_boots)
+		*ret = take(runs[0]);
+	for (size_t i = 0; i < n; i++)
+		run_free(runs[i]);
+	free(runs);
+	return 0;
+}
+
 static int run_trials(struct execution *x, struct waiter *w, struct run **ret, struct err *e)
 {
 	const struct store_job *j = x->j;
@@ -138,7 +165,18 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 
 		cfg.per_boot = (trials + j->boots - 1) / j->boots;
 	}
-	r = runner_run(&cfg, ret, e);
+	r = find_unended(x, &cfg.resume, e);
+	if (r >= 0)
+		r = runner_run(&cfg, ret, e);
+	if (cfg.resume && r == -EINVAL && !*ret && e->kind == ERR_USAGE) {
+		/* the rig, the scenario or the build is another one now */
+		say(x->hooks, e->text);
+		err_clear(e);
+		run_free(take(cfg.resume));
+		r = runner_run(&cfg, ret, e);
+	}
+	if (cfg.resume && cfg.resume != *ret)
+		run_free(cfg.resume);
 	kernel_build_free(kernel);
 	return r;
 }
@@ -213,7 +251,7 @@ static void decide(int r, const struct run *run, const struct err *e, struct sto
 int lab_job_run(struct store *st, const char *worker, const struct store_job *j, struct waiter *w,
 		const struct lab_hooks *hooks, enum store_job_state *ret_state, struct err *e)
 {
-	struct execution x = {.st = st, .j = j, .hooks = hooks};
+	struct execution x = {.st = st, .worker = worker, .j = j, .hooks = hooks};
 	struct store_job_result result;
 	auto_run struct run *run = NULL;
 	struct err why = {0};

@@ -12,6 +12,8 @@ const struct name_kind names_of_rigs = {
 	.what = "rig", .env = "STALLRIG_RIGS", .sub = "fixtures/rigs"};
 const struct name_kind names_of_scenarios = {
 	.what = "scenario", .env = "STALLRIG_SCENARIOS", .sub = "hil/scenarios"};
+const struct name_kind names_of_plans = {
+	.what = "plan", .env = "STALLRIG_PLANS", .sub = "hil/plans"};
 
 static char *kind_dir(const struct name_kind *kind)
 {

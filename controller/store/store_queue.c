@@ -389,6 +389,7 @@ struct work {
 	const struct store_job *j;
 	const struct store_job_result *result;
 	const char *worker;
+	const char *run_id;
 	struct store_job *taken;
 };
 
@@ -645,7 +646,7 @@ static int lease_job(struct db *db, const struct store_worker *w, int64_t job, i
 			"UPDATE jobs SET state = 'running', worker = $2, on_rig = CASE"
 			"  WHEN kind = 'replay' THEN NULL WHEN rig IS NULL THEN $3 ELSE rig END,"
 			" attempts = attempts + 1, lease_until_wall_ns = $4, started_wall_ns = $5,"
-			" ended_wall_ns = NULL, run_id = NULL, verdict = NULL, error = NULL"
+			" ended_wall_ns = NULL, verdict = NULL, error = NULL"
 			" WHERE job = $1 RETURNING " JOB_COLUMNS,
 			&q, e);
 	if (r < 0)
@@ -806,6 +807,36 @@ int store_job_renew(struct store *st, const struct store_worker *w, const struct
 	return r < 0 ? err_wrap(e, "store '%s'", st->location) : r;
 }
 
+static int note_run(struct db *db, void *arg, struct err *e)
+{
+	const struct work *work = arg;
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db,
+			"UPDATE jobs SET run_id = $4 WHERE job = $1 AND worker = $2"
+			" AND attempts = $3 AND state = 'running' RETURNING job",
+			&q, e);
+	if (r < 0)
+		return r;
+
+	put_i64(&q, work->j->job);
+	put_text(&q, work->worker);
+	put_i64(&q, work->j->attempts);
+	put_text(&q, work->run_id);
+	r = query_next(&q, e);
+	return r == 0 ? fail_stale(work->j, work->worker, e) : r;
+}
+
+int store_job_began(struct store *st, const char *worker, const struct store_job *j,
+		    const char *run_id, struct err *e)
+{
+	struct work work = {.worker = worker, .j = j, .run_id = run_id};
+	int r = db_transact(st->db, DB_CHANGE, note_run, &work, e);
+
+	return r < 0 ? err_wrap(e, "store '%s'", st->location) : 0;
+}
+
 /* Ending it again with the same words is fine: an answer may have been lost. */
 static int end_attempt(struct db *db, const struct work *work, int64_t now_ns, struct err *e)
 {
@@ -820,12 +851,14 @@ static int end_attempt(struct db *db, const struct work *work, int64_t now_ns, s
 		"  ELSE $4 END,"
 		" ended_wall_ns = CASE WHEN $4 = 'queued' AND is_cancel_wanted = 0 AND"
 		"  attempts < attempts_max THEN NULL ELSE $5 END,"
-		" lease_until_wall_ns = NULL, run_id = $6, verdict = $7, error = $8,"
+		" lease_until_wall_ns = NULL, run_id = COALESCE($6, run_id), verdict = $7,"
+		" error = $8,"
 		" not_before_wall_ns = CASE WHEN $4 = 'queued' THEN $5 + $9 ELSE"
 		"  not_before_wall_ns END"
 		" WHERE job = $1 AND worker = $2 AND attempts = $3"
 		" AND (state = 'running' OR lease_until_wall_ns IS NULL AND state = $4"
-		"  AND run_id IS NOT DISTINCT FROM $6 AND error IS NOT DISTINCT FROM $8)"
+		"  AND run_id IS NOT DISTINCT FROM COALESCE($6, run_id)"
+		"  AND error IS NOT DISTINCT FROM $8)"
 		" RETURNING job",
 		&q, e);
 	if (r < 0)

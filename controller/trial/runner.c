@@ -96,7 +96,8 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	int r;
 
 	rn->trial = trial_new();
-	rn->trial->number = (unsigned)rn->run->n_trials + 1;
+	rn->trial->number =
+		rn->run->n_trials ? rn->run->trials[rn->run->n_trials - 1]->number + 1 : 1;
 	rn->trial->boot = rn->boot->number;
 	rn->trial->unplug = unplug;
 	rn->trial->started_wall_ns = wall_now();
@@ -231,11 +232,25 @@ static void publish_recording(const struct runner *rn)
 		log_debug(LOG_TRIAL, "%s: %s", link, strerrordesc_np(errno));
 }
 
+/* A boot that was cut off may have left a folder and no row: its recording stays as it is. */
+static unsigned next_boot_number(const struct runner *rn)
+{
+	const struct run *run = rn->run;
+	unsigned number = run->n_boots ? run->boots[run->n_boots - 1].number + 1 : 1;
+
+	for (;; number++) {
+		auto_free char *dir = xasprintf("%s/boot-%u", rn->dir, number);
+
+		if (access(dir, F_OK) < 0)
+			return number;
+	}
+}
+
 static int boot_start(struct runner *rn, struct err *e)
 {
 	struct run *run = rn->run;
 	nsec_t t0 = waiter_now(rn->w);
-	unsigned number = (unsigned)run->n_boots + 1;
+	unsigned number = next_boot_number(rn);
 	int r;
 
 	runner_phase(rn, "boot %u: starting %s", number, run->kernel_label);
@@ -437,6 +452,41 @@ static int check_cfg(const struct runner_cfg *cfg, struct err *e)
 	return 0;
 }
 
+/* What a run goes on with must be what it began with. */
+static int check_resume(const struct runner_cfg *cfg, struct err *e)
+{
+	const struct run *run = cfg->resume;
+	const struct {
+		const char *what, *was, *is;
+	} facts[] = {
+		{"rig", run->rig, cfg->rig->name},
+		{"scenario's hash", run->scenario_sha256, cfg->scenario->sha256},
+		{"kernel's image hash", run->kernel_image_sha256, cfg->kernel->image_sha256},
+		{"kernel's config hash", run->kernel_config_sha256, cfg->kernel->config_sha256},
+		{"command line", run->append, cfg->append ? cfg->append : ""},
+	};
+
+	if (run->ended_wall_ns)
+		return err_set(e, ERR_USAGE, EINVAL, "run '%s' has ended", run->id);
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (strcmp(facts[i].was, facts[i].is) != 0)
+			return err_set(e, ERR_USAGE, EINVAL,
+				       "run '%s' cannot go on: %s was '%s', is '%s'", run->id,
+				       facts[i].what, facts[i].was, facts[i].is);
+	return 0;
+}
+
+/* The run of this invocation: a new one, or one that did not end. */
+static struct run *begin_run(struct runner *rn)
+{
+	struct run *run = rn->cfg->resume;
+
+	if (!run)
+		return make_run(rn);
+	rng_init(&rn->rng, (uint64_t)wall_now() ^ ((uint64_t)getpid() << 48));
+	return run;
+}
+
 /* Makes the run and takes the rig. */
 static int open_rig(struct runner *rn, struct err *e)
 {
@@ -450,7 +500,7 @@ static int open_rig(struct runner *rn, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	rn->run = make_run(rn);
+	rn->run = begin_run(rn);
 	base = cfg->recordings_dir ? xstrdup(cfg->recordings_dir) : path_state("recordings");
 	rn->dir = xasprintf("%s/%s", base, rn->run->id);
 	r = rig_open(cfg->rig, cfg->w, rn->dir, cfg->lock_wait_ns, on_console, rn, &rn->rig, e);
@@ -528,6 +578,8 @@ int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
 	int r;
 
 	r = check_cfg(cfg, e);
+	if (r >= 0 && cfg->resume)
+		r = check_resume(cfg, e);
 	if (r < 0)
 		return r;
 	r = open_rig(&rn, e);
@@ -538,7 +590,8 @@ int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
 		/* nothing was recorded yet */
 		if (rn.dir)
 			(void)rmdir(rn.dir);
-		run_free(rn.run);
+		if (rn.run != cfg->resume)
+			run_free(rn.run);
 		free(rn.dir);
 		return r;
 	}

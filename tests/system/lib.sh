@@ -61,6 +61,11 @@ says() {
 	n_checks=$((n_checks + 1))
 }
 
+prints() {
+	grep -qF -- "$1" "$work/out" || fail "stdout does not say: $1"
+	n_checks=$((n_checks + 1))
+}
+
 # is JQ-EXPRESSION: true of the JSON in $work/run.json
 is() {
 	jq -e "$1" "$work/run.json" >/dev/null || {

@@ -19,7 +19,7 @@ declare -A uses=(
 declare -A owner=(
 	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli lab"
 	[microhttpd.h]="dashboard"
-	[cyaml/]="rig trial" [yaml.h]="rig" [zlib.h]="kernels"
+	[cyaml/]="rig trial lab" [yaml.h]="rig" [zlib.h]="kernels"
 	[libusb.h]="rig" [gpiod.h]="rig" [libserialport.h]="rig"
 )
 

@@ -25,6 +25,9 @@ const char *verdict_name(enum verdict v);
 bool verdict_parse(const char *name, enum verdict *ret);
 /* 0, 1, 125, 125, 130: as `git bisect run` wants them. */
 int verdict_exit_code(enum verdict v);
+/* Of several verdicts the one with the largest weight stands for all: PASS, INCONCLUSIVE,
+   UNTESTABLE, FAIL, RIG-FAULT, from 0 up. */
+unsigned verdict_weight(enum verdict v);
 
 struct judge_trial {
 	unsigned boot; /* trials of one boot share it */

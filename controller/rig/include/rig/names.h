@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* names.h - descriptions in YAML files by their names: rigs and scenarios. */
+/* names.h - descriptions in YAML files by their names: rigs, scenarios, plans. */
 #pragma once
 
 #include "base/err.h"
@@ -11,7 +11,7 @@ struct name_kind {
 	const char *sub;  /* folder below path_data("") */
 };
 
-extern const struct name_kind names_of_rigs, names_of_scenarios;
+extern const struct name_kind names_of_rigs, names_of_scenarios, names_of_plans;
 
 /* Names without ".yaml", sorted. */
 struct name_list {

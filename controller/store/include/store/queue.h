@@ -45,7 +45,8 @@ struct store_job {
 	bool is_cancel_wanted; /* while it runs */
 	char *worker, *on_rig; /* of the newest attempt; NULL = none yet */
 	int64_t lease_until_wall_ns, started_wall_ns, ended_wall_ns; /* 0 = not */
-	char *run_id, *verdict, *error;                              /* NULL = none */
+	char *run_id;          /* of the newest attempt that began one; NULL = none */
+	char *verdict, *error; /* NULL = none */
 };
 
 void store_job_free(struct store_job *j);
@@ -118,6 +119,13 @@ int store_job_take(struct store *st, const struct store_worker *w, struct store_
  */
 int store_job_renew(struct store *st, const struct store_worker *w, const struct store_job *j,
 		    struct err *e) must_check;
+
+/*
+ * The attempt's run is in the store under this id. A job that is taken again has the id of the last
+ * attempt's run: one that did not end can go on. -ESTALE as above.
+ */
+int store_job_began(struct store *st, const char *worker, const struct store_job *j,
+		    const char *run_id, struct err *e) must_check;
 
 struct store_job_result {
 	enum store_job_state state; /* STORE_JOB_QUEUED = once more, failed after attempts_max */

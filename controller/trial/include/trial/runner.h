@@ -30,6 +30,13 @@ struct runner_cfg {
 	const char *faults;         /* switch fault decorator, see rig/switch.h; NULL = none */
 	nsec_t lock_wait_ns;        /* how long to wait for a rig that is held */
 	const char *recordings_dir; /* NULL = path_state("recordings") */
+	/*
+	 * A run that did not end, with everything that the store has of it: it goes on under its
+	 * own id with its own plan (`trials` is ignored) until that is fulfilled; a boot never goes
+	 * on, the next one follows. NULL = a new run. If it does, *ret is that same run; as long as
+	 * *ret is not set it stays the caller's.
+	 */
+	struct run *resume;
 	struct waiter *w;
 	const struct runner_hooks *hooks;
 	void *self;
@@ -38,6 +45,8 @@ struct runner_cfg {
 /*
  * Blocks until the planned trials are done, a verdict is certain, or the rig or the kernel gives
  * up; *ret then has its verdict in ->result and 0 is returned. Negative (usage, config, store,
- * internal, stopped): *ret may still be set to what was done so far, judged.
+ * internal, stopped): *ret may still be set to what was done so far, judged. A run to go on with
+ * that is of another rig, scenario, kernel build or command line, or has ended, is
+ * ERR_USAGE/-EINVAL.
  */
 int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e) must_check;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plan.h - what a nightly run is to do: which kernel builds under which scenarios on which rigs.
+ * Described in hil/plans/NAME.yaml, see stallrig-plan(5).
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/fdio.h"
+
+#include <stdbool.h>
+
+/* Exactly one of the first three is set. */
+struct plan_kernel {
+	char *debian; /* series: the newest build of it is fetched */
+	char *build;  /* name of a build in the kernel store */
+	char *folder; /* watched: each kernel in it is added to the store once */
+	char *append; /* added kernel command line, "" = nothing */
+};
+
+struct plan {
+	char *path; /* of the YAML file */
+	char sha256[SHA256_HEX_SIZE];
+	char *name;
+	char **rigs; /* names, or "class:NAME" for each rig of that class */
+	unsigned rigs_count;
+	char **scenarios;
+	unsigned scenarios_count;
+	struct plan_kernel *kernels; /* in the order of their priority */
+	unsigned kernels_count;
+	char *baseline;          /* "previous", or a build in the kernel store */
+	unsigned trials;         /* valid trials of a run; 0 = the scenario's */
+	unsigned budget_minutes; /* nothing is begun after that; 0 = no limit */
+	unsigned retries;        /* further runs after a RIG-FAULT before the rig is quarantined */
+	bool new_only;           /* a build that was judged on an earlier night is left out */
+	char *notify; /* program that gets news as JSON on its standard input; "" = none */
+};
+
+/*
+ * Loads "nightly" ($STALLRIG_PLANS or path_data("hil/plans")) or a path to a YAML file. ERR_CONFIG
+ * with file:line:column for what is wrong in it; ERR_USAGE for a name that does not exist, with
+ * the names that do. Whether rigs, scenarios and kernels exist is checked where they are used.
+ */
+int plan_load(const char *name_or_path, struct plan **ret, struct err *e) must_check;
+/* Accepts NULL. */
+void plan_free(struct plan *p);
+DEFINE_AUTO(plan, struct plan *, plan_free)
+#define auto_plan AUTO(plan)
+
+/* "debian:6.12", the build's name, or the folder: what a person calls it. Never NULL. */
+const char *plan_kernel_text(const struct plan_kernel *k);

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nightly.c - a night: submitted, worked off, compared, told. */
+#include "lab/nightly.h"
+
+#include "base/fdio.h"
+#include "trial/run_compare.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define PAUSE_NS      (5 * NSEC_PER_SEC) /* between looks, while all that is left must wait */
+#define PLAN_FILE_MAX (64u << 10)
+#define ATTEMPTS_MAX  100 /* that a job may be begun; a killed controller costs one each time */
+#define PRIORITY      100
+
+struct night {
+	const struct nightly_cfg *cfg;
+	int64_t number;
+	nsec_t budget_until_ns; /* NSEC_FOREVER = no limit */
+	char **told;            /* items whose end was told; owned */
+	size_t n_told;
+	bool is_looking; /* in look(): what it does may come back here */
+};
+
+static void say(const struct night *n, const char *fmt, ...) printf_like(2, 3);
+
+static void say(const struct night *n, const char *fmt, ...)
+{
+	char text[ERR_TEXT_MAX + 256];
+	va_list ap;
+
+	if (!n->cfg->say)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	n->cfg->say(n->cfg->self, text);
+}
+
+/* ---- jobs and runs of the night ---- */
+
+static int list_jobs(const struct night *n, struct store_job ***ret, size_t *ret_n, struct err *e)
+{
+	const struct store_job_filter filter = {.night = n->number};
+
+	return store_jobs(n->cfg->store, &filter, ret, ret_n, e);
+}
+
+static void free_jobs(struct store_job **jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		store_job_free(jobs[i]);
+	free(jobs);
+}
+
+static int load_run(struct store *st, const char *id, struct run **ret, struct err *e)
+{
+	const struct store_filter filter = {.run_id = id};
+	struct run **runs = NULL;
+	size_t n = 0;
+	int r;
+
+	*ret = NULL;
+	if (!id)
+		return 0;
+	r = store_runs(st, &filter, true, &runs, &n, e);
+	if (r < 0)
+		return r;
+	if (n)
+		*ret = runs[0];
+	free(runs);
+	return 0;
+}
+
+/* The part of an item's name in front of its first '|'. */
+static char *entry_of(const struct store_job *j)
+{
+	return xasprintf("%.*s", (int)strcspn(j->item, "|"), j->item);
+}
+
+/* ---- what a run is held against ---- */
+
+static int find_previous(const struct night *n, const struct store_job *j, char **ret_id,
+			 struct err *e)
+{
+	auto_free char *entry = entry_of(j);
+
+	return store_night_previous_run(n->cfg->store, n->number, entry, j->scenario, j->on_rig,
+					j->append, ret_id, e);
+}
+
+/* The newest judged run of the named build, without additions, on the same rig and scenario. */
+static int find_named(const struct night *n, const struct run *run, char **ret_id, struct err *e)
+{
+	const char *name = n->cfg->plan->baseline;
+	const struct store_filter filter = {
+		.kernel = name, .rig = run->rig, .scenario = run->scenario};
+	struct run **runs = NULL;
+	size_t n_runs = 0;
+	int r = store_runs(n->cfg->store, &filter, false, &runs, &n_runs, e);
+
+	*ret_id = NULL;
+	for (size_t i = 0; r >= 0 && i < n_runs; i++) {
+		const struct run *b = runs[i];
+
+		if (!*ret_id && strcmp(b->kernel, name) == 0 && !*b->append && b->result.valid &&
+		    b->ended_wall_ns && strcmp(b->id, run->id) != 0)
+			*ret_id = xstrdup(b->id);
+		run_free(runs[i]);
+	}
+	free(runs);
+	return r;
+}
+
+static void result_release(struct nightly_result *res)
+{
+	store_job_free(res->job);
+	run_free(res->run);
+	run_free(res->baseline);
+	util_free(res->differences);
+}
+
+/* Fills all but the job. */
+static int hold_against(const struct night *n, struct nightly_result *res, struct err *e)
+{
+	auto_strbuf struct strbuf differences = STRBUF_INIT;
+	auto_free char *id = NULL;
+	int r;
+
+	r = load_run(n->cfg->store, res->job->run_id, &res->run, e);
+	if (r < 0 || !res->run)
+		return r;
+	if (strcmp(n->cfg->plan->baseline, "previous") == 0)
+		r = find_previous(n, res->job, &id, e);
+	else
+		r = find_named(n, res->run, &id, e);
+	if (r >= 0)
+		r = load_run(n->cfg->store, id, &res->baseline, e);
+	if (r < 0 || !res->baseline)
+		return r;
+
+	if (run_differences(res->baseline, res->run, &differences)) {
+		res->differences = strbuf_take(&differences);
+		return 0;
+	}
+	/* without valid trials on both sides there is nothing to compare */
+	res->is_compared =
+		run_compare(res->baseline, res->run, &compare_defaults, &res->change) >= 0;
+	return 0;
+}
+
+void nightly_report_release(struct nightly_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		result_release(&r->results[i]);
+	util_free(r->results);
+	nightly_list_release(&r->left_out);
+	*r = (struct nightly_report){0};
+}
+
+/* ---- news ---- */
+
+static void tell(const struct night *n, struct news *news)
+{
+	const struct plan *p = n->cfg->plan;
+	struct err e = {0};
+
+	news->plan = p->name;
+	news->night = n->number;
+	say(n, "%s: %s", news_kind_name(news->kind), news->text);
+	if (*p->notify && news_tell(n->cfg->w, p->notify, news, &e) < 0)
+		say(n, "%s", e.text);
+}
+
+static bool was_told(const struct night *n, const struct store_job *j)
+{
+	for (size_t i = 0; i < n->n_told; i++)
+		if (strcmp(n->told[i], j->item) == 0)
+			return true;
+	return false;
+}
+
+static void note_told(struct night *n, const struct store_job *j)
+{
+	n->told = xrealloc(n->told, n->n_told + 1, sizeof(*n->told));
+	n->told[n->n_told++] = xstrdup(j->item);
+}
+
+static bool is_open(const struct store_job *j)
+{
+	return j->state == STORE_JOB_QUEUED || j->state == STORE_JOB_RUNNING;
+}
+
+/* Takes the job over. */
+static int tell_end(struct night *n, struct store_job *j, struct err *e)
+{
+	__attribute__((cleanup(result_release))) struct nightly_result res = {.job = j};
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	struct news news = {0};
+	int r = hold_against(n, &res, e);
+
+	if (r < 0)
+		return r;
+	if (!res.run) {
+		say(n, "%s: %s%s%s", j->item, store_job_state_name(j->state), j->error ? ": " : "",
+		    j->error ? j->error : "");
+		return 0;
+	}
+	strbuf_addf(&text, "%s on %s, %s: %s", res.run->kernel_label, res.run->rig,
+		    res.run->scenario, verdict_name(res.run->result.verdict));
+	if (res.is_compared) {
+		strbuf_adds(&text, "; ");
+		compare_words(&res.change, compare_defaults.confidence, &text);
+	} else if (res.differences) {
+		strbuf_addf(&text, "; not compared with run %s: %s", res.baseline->id,
+			    res.differences);
+	}
+	news.run = res.run;
+	news.previous = res.baseline;
+	news.text = strbuf_str(&text);
+	if (news_of_run(res.baseline, res.run, res.is_compared ? &res.change : NULL, &news.kind))
+		tell(n, &news);
+	else
+		say(n, "%s", strbuf_str(&text));
+	return 0;
+}
+
+/* ---- rigs that fail, budgets ---- */
+
+/* The rig failed as often as the plan lets it: its other jobs wait until a person has looked. */
+static int give_up_rig(struct night *n, const struct store_job *j, struct err *e)
+{
+	auto_free char *text = xasprintf("%s failed %u times: %s", j->on_rig, j->attempts,
+					 j->error ? j->error : "RIG-FAULT");
+	struct news news = {.kind = NEWS_QUARANTINE, .rig = j->on_rig, .text = text};
+	int r;
+
+	r = store_rig_quarantine(n->cfg->store, j->on_rig, text, e);
+	if (r >= 0)
+		tell(n, &news);
+	return r;
+}
+
+static bool is_rig_given_up(const struct night *n, const struct store_job *j)
+{
+	return j->state == STORE_JOB_QUEUED && j->on_rig && j->verdict &&
+	       strcmp(j->verdict, verdict_name(VERDICT_RIG_FAULT)) == 0 &&
+	       j->attempts > n->cfg->plan->retries;
+}
+
+static int cancel(const struct night *n, const struct store_job *j, struct err *e)
+{
+	struct err why = {0};
+	int r = store_job_cancel(n->cfg->store, j->job, &why);
+
+	/* it may have ended meanwhile */
+	if (r >= 0 || r == -EALREADY)
+		return 0;
+	*e = why;
+	return r;
+}
+
+/* Looks at what has become of the jobs: news, failing rigs, the budget. *ret_open: still to do on a
+   rig that may do it. */
+static int look(struct night *n, size_t *ret_open, struct err *e)
+{
+	bool is_over = waiter_now(n->cfg->w) >= n->budget_until_ns;
+	struct store_rig *rigs = NULL;
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0, n_rigs = 0;
+	int r;
+
+	*ret_open = 0;
+	r = list_jobs(n, &jobs, &n_jobs, e);
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
+		if (is_rig_given_up(n, jobs[i])) {
+			r = give_up_rig(n, jobs[i], e);
+			if (r >= 0)
+				r = cancel(n, jobs[i], e);
+		} else if (is_over && jobs[i]->state == STORE_JOB_QUEUED) {
+			r = cancel(n, jobs[i], e);
+		} else if (!is_open(jobs[i]) && !was_told(n, jobs[i])) {
+			note_told(n, jobs[i]);
+			r = tell_end(n, take(jobs[i]), e);
+		}
+	}
+	if (r >= 0)
+		r = store_rigs(n->cfg->store, &rigs, &n_rigs, e);
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
+		bool is_shut = false;
+
+		if (!jobs[i] || !is_open(jobs[i]))
+			continue;
+		for (size_t g = 0; g < n_rigs; g++)
+			is_shut |= jobs[i]->rig && rigs[g].quarantined_wall_ns &&
+				   strcmp(rigs[g].rig, jobs[i]->rig) == 0;
+		*ret_open += !is_shut;
+	}
+	store_rigs_free(rigs, n_rigs);
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
+/* The worker's lines are when something may have changed. */
+static void on_worker(void *self, const char *text)
+{
+	struct night *n = self;
+	struct err e = {0};
+	size_t open;
+
+	say(n, "%s", text);
+	if (n->is_looking)
+		return;
+	n->is_looking = true;
+	if (look(n, &open, &e) < 0)
+		say(n, "%s", e.text);
+	n->is_looking = false;
+}
+
+/* ---- the night's begin ---- */
+
+static int begin_new(struct night *n, struct err *e)
+{
+	const struct plan *p = n->cfg->plan;
+	auto_strbuf struct strbuf yaml = STRBUF_INIT;
+	int r;
+
+	r = file_read(p->path, PLAN_FILE_MAX, &yaml, e);
+	if (r < 0)
+		return err_rekind(e, ERR_CONFIG);
+	return store_night_begin(n->cfg->store, p->name, p->sha256, strbuf_str(&yaml),
+				 (int64_t)p->budget_minutes * 60, &n->number, e);
+}
+
+static int end_old(const struct night *n, const struct store_night *old, const char *note,
+		   struct err *e)
+{
+	struct night past = {.cfg = n->cfg, .number = old->night};
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0;
+	int r = list_jobs(&past, &jobs, &n_jobs, e);
+
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
+		if (is_open(jobs[i]))
+			r = cancel(n, jobs[i], e);
+	free_jobs(jobs, n_jobs);
+	if (r >= 0)
+		r = store_night_end(n->cfg->store, old->night, note, e);
+	if (r >= 0)
+		say(n, "night %" PRId64 " is ended: %s", old->night, note);
+	return r;
+}
+
+/* The one that did not end, if the plan is still the same; else a new one. */
+static int begin(struct night *n, struct err *e)
+{
+	const struct plan *p = n->cfg->plan;
+	auto_store_night struct store_night *old = NULL;
+	struct err none = {0};
+	int64_t left_s;
+	int r;
+
+	n->budget_until_ns = NSEC_FOREVER;
+	left_s = (int64_t)p->budget_minutes * 60;
+	r = store_night_newest(n->cfg->store, p->name, &old, &none);
+	if (r < 0 && r != -ENOENT) {
+		*e = none;
+		return r;
+	}
+	if (old && !old->ended_wall_ns && n->cfg->starts_anew)
+		r = end_old(n, old, "a new one was asked for", e);
+	else if (old && !old->ended_wall_ns && strcmp(old->plan_sha256, p->sha256) != 0)
+		r = end_old(n, old, "the plan was changed", e);
+	else if (old && !old->ended_wall_ns) {
+		n->number = old->night;
+		left_s -= (wall_now() - old->started_wall_ns) / NSEC_PER_SEC;
+		say(n, "night %" PRId64 " of plan '%s' goes on", n->number, p->name);
+		r = 0;
+	} else {
+		r = 0;
+	}
+	if (r >= 0 && !n->number)
+		r = begin_new(n, e);
+	if (r >= 0 && p->budget_minutes)
+		n->budget_until_ns = waiter_now(n->cfg->w) + left_s * NSEC_PER_SEC;
+	return r;
+}
+
+static int submit(struct night *n, const struct nightly_list *list, struct err *e)
+{
+	auto_free struct store_job *jobs = xcalloc(list->n + 1, sizeof(*jobs));
+	auto_free const struct store_job **rows = xcalloc(list->n + 1, sizeof(*rows));
+	char kind[] = "run", who[256], parameters[] = "{}";
+	size_t n_rows = 0;
+
+	lab_who(who, sizeof(who));
+	for (size_t i = 0; i < list->n; i++) {
+		const struct nightly_item *it = &list->items[i];
+
+		if (it->left_out) {
+			say(n, "left out: %s: %s", it->name, it->left_out);
+			continue;
+		}
+		jobs[n_rows] = (struct store_job){
+			.kind = kind,
+			.priority = PRIORITY,
+			.rig = it->rig,
+			.scenario = it->scenario,
+			.kernel = it->kernel,
+			.append = it->append,
+			.trials = n->cfg->plan->trials,
+			.parameters = parameters,
+			.night = n->number,
+			.item = it->name,
+			.submitted_by = who,
+			.attempts_max = ATTEMPTS_MAX,
+		};
+		rows[n_rows] = &jobs[n_rows];
+		n_rows++;
+	}
+	return n_rows ? store_jobs_submit(n->cfg->store, rows, n_rows, NULL, e) : 0;
+}
+
+/* ---- the work ---- */
+
+static int work(struct night *n, struct err *e)
+{
+	const struct lab_hooks hooks = {.say = on_worker, .self = n};
+	struct lab_worker_cfg cfg = {
+		.location = n->cfg->location,
+		.program = n->cfg->program,
+		.lease_s = n->cfg->lease_s,
+		.idle_s = 1,
+		.ends_when_empty = true,
+		.w = n->cfg->w,
+		.hooks = &hooks,
+	};
+	auto_free const char **rigs = NULL;
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0, open = 0;
+	int r;
+
+	r = list_jobs(n, &jobs, &n_jobs, e);
+	if (r < 0)
+		return r;
+	rigs = xcalloc(n_jobs + 1, sizeof(*rigs));
+	for (size_t i = 0; i < n_jobs; i++) {
+		size_t k = 0;
+
+		while (k < cfg.n_rigs && strcmp(rigs[k], jobs[i]->rig) != 0)
+			k++;
+		if (k == cfg.n_rigs)
+			rigs[cfg.n_rigs++] = jobs[i]->rig;
+	}
+	cfg.rigs = rigs;
+
+	for (;;) {
+		r = look(n, &open, e);
+		if (r < 0 || !open)
+			break;
+		r = lab_worker_run(&cfg, e);
+		if (r >= 0)
+			r = look(n, &open, e);
+		if (r < 0 || !open)
+			break;
+		r = waiter_sleep(n->cfg->w, PAUSE_NS, e);
+		if (r < 0)
+			break;
+	}
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
+/* ---- the night's end ---- */
+
+static int by_job(const void *a, const void *b)
+{
+	const struct store_job *x = ((const struct nightly_result *)a)->job;
+	const struct store_job *y = ((const struct nightly_result *)b)->job;
+
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+static int gather(const struct night *n, struct nightly_report *ret, struct err *e)
+{
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0;
+	int r = list_jobs(n, &jobs, &n_jobs, e);
+
+	if (r < 0)
+		return r;
+	ret->night = n->number;
+	ret->results = xcalloc(n_jobs + 1, sizeof(*ret->results));
+	for (size_t i = 0; i < n_jobs; i++) {
+		struct nightly_result *res = &ret->results[ret->n++];
+
+		res->job = take(jobs[i]);
+		if (r >= 0 && !is_open(res->job))
+			r = hold_against(n, res, e);
+	}
+	free_jobs(jobs, n_jobs);
+	qsort(ret->results, ret->n, sizeof(*ret->results), by_job);
+	return r;
+}
+
+static int end(struct night *n, const struct nightly_report *report, struct err *e)
+{
+	unsigned of_verdict[VERDICT_MAX] = {0}, without = 0;
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	struct news news = {.kind = NEWS_NIGHT_ENDED};
+	int r;
+
+	for (size_t i = 0; i < report->n; i++) {
+		if (report->results[i].run)
+			of_verdict[report->results[i].run->result.verdict]++;
+		else
+			without++;
+	}
+	for (enum verdict v = 0; v < VERDICT_MAX; v++)
+		if (of_verdict[v])
+			strbuf_addf(&text, "%s%u %s", text.len ? ", " : "", of_verdict[v],
+				    verdict_name(v));
+	if (without)
+		strbuf_addf(&text, "%s%u not run", text.len ? ", " : "", without);
+	if (!text.len)
+		strbuf_adds(&text, "there was nothing to run");
+
+	r = store_night_end(n->cfg->store, n->number, strbuf_str(&text), e);
+	if (r < 0)
+		return r;
+	news.text = strbuf_str(&text);
+	tell(n, &news);
+	return 0;
+}
+
+/* Items that were left out, out of all. */
+static void keep_left_out(struct nightly_list *list)
+{
+	struct nightly_list others = {.items = xcalloc(list->n + 1, sizeof(*others.items))};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].left_out)
+			list->items[kept++] = list->items[i];
+		else
+			others.items[others.n++] = list->items[i];
+	}
+	list->n = kept;
+	nightly_list_release(&others);
+}
+
+/* The process that a worker's name tells of ("host.pid.chance"), if it was one of this host. */
+static bool is_dead_here(const char *worker)
+{
+	const char *chance = strrchr(worker, '.');
+	char host[128] = "";
+	const char *pid_text;
+	char *end;
+	long pid;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	if (!chance || strncmp(worker, host, strlen(host)) != 0 || worker[strlen(host)] != '.')
+		return false;
+	pid_text = worker + strlen(host) + 1;
+	pid = strtol(pid_text, &end, 10);
+	return pid > 0 && end == chance && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* What a killed process of this host held need not wait for the end of its lease. */
+static int free_dead(const struct night *n, struct err *e)
+{
+	const struct store_job_result back = {.state = STORE_JOB_QUEUED,
+					      .error = "its worker was killed"};
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0;
+	int r = list_jobs(n, &jobs, &n_jobs, e);
+
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
+		const struct store_job *j = jobs[i];
+
+		if (j->state != STORE_JOB_RUNNING || !j->worker || !is_dead_here(j->worker))
+			continue;
+		r = store_job_finish(n->cfg->store, j->worker, j, &back, e);
+		if (r == -ESTALE) {
+			err_clear(e);
+			r = 0;
+		}
+	}
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
+/* What had ended before this call was told then. */
+static int note_ended(struct night *n, struct err *e)
+{
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0;
+	int r = list_jobs(n, &jobs, &n_jobs, e);
+
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
+		if (!is_open(jobs[i]))
+			note_told(n, jobs[i]);
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
+int nightly_run(const struct nightly_cfg *cfg, struct nightly_report *ret, struct err *e)
+{
+	struct night n = {.cfg = cfg};
+	int r;
+
+	*ret = (struct nightly_report){0};
+	r = nightly_expand(cfg->plan, cfg->kernels, cfg->store, true, &ret->left_out, e);
+	if (r >= 0)
+		r = begin(&n, e);
+	if (r >= 0)
+		r = note_ended(&n, e);
+	if (r >= 0)
+		r = free_dead(&n, e);
+	if (r >= 0)
+		r = submit(&n, &ret->left_out, e);
+	keep_left_out(&ret->left_out);
+	if (r >= 0)
+		r = work(&n, e);
+	if (r >= 0)
+		r = gather(&n, ret, e);
+	if (r >= 0)
+		r = end(&n, ret, e);
+	for (size_t i = 0; i < n.n_told; i++)
+		free(n.told[i]);
+	free(n.told);
+	if (r < 0)
+		return err_wrap(e, "plan '%s'", cfg->plan->name);
+	return 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plan.c - the description of a nightly run: hil/plans/NAME.yaml. */
+#include "lab/plan.h"
+
+#include "base/parse.h"
+#include "rig/names.h"
+#include "rig/yaml.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define TEXT_MAX   200
+#define APPEND_MAX 1024
+#define LIST_MAX   256
+
+#define TEXT(key, type, member) \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, TEXT_MAX)
+#define TEXT_OPTIONAL(key, type, member)                                                       \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, \
+			       TEXT_MAX)
+#define UINT_OPTIONAL(key, member) CYAML_FIELD_UINT(key, CYAML_FLAG_OPTIONAL, struct plan, member)
+
+static const cyaml_schema_value_t word_schema = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, TEXT_MAX)};
+
+static const cyaml_schema_field_t kernel_fields[] = {
+	TEXT_OPTIONAL("debian", struct plan_kernel, debian),
+	TEXT_OPTIONAL("build", struct plan_kernel, build),
+	TEXT_OPTIONAL("folder", struct plan_kernel, folder),
+	CYAML_FIELD_STRING_PTR("append", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			       struct plan_kernel, append, 0, APPEND_MAX),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_value_t kernel_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct plan_kernel, kernel_fields)};
+
+static const cyaml_schema_field_t plan_fields[] = {
+	TEXT("name", struct plan, name),
+	CYAML_FIELD_SEQUENCE("rigs", CYAML_FLAG_POINTER, struct plan, rigs, &word_schema, 1,
+			     LIST_MAX),
+	CYAML_FIELD_SEQUENCE("scenarios", CYAML_FLAG_POINTER, struct plan, scenarios, &word_schema,
+			     1, LIST_MAX),
+	CYAML_FIELD_SEQUENCE("kernels", CYAML_FLAG_POINTER, struct plan, kernels, &kernel_schema, 1,
+			     LIST_MAX),
+	TEXT_OPTIONAL("baseline", struct plan, baseline),
+	UINT_OPTIONAL("trials", trials),
+	UINT_OPTIONAL("budget_minutes", budget_minutes),
+	UINT_OPTIONAL("retries", retries),
+	YAML_FIELD_BOOL_OPTIONAL("new_only", struct plan, new_only),
+	TEXT_OPTIONAL("notify", struct plan, notify),
+	CYAML_FIELD_END};
+
+static const cyaml_schema_value_t plan_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct plan, plan_fields)};
+
+static const struct {
+	const char *key;
+	size_t offset;
+	unsigned min, max;
+} ranges[] = {
+	{"trials", offsetof(struct plan, trials), 1, 10000},
+	{"budget_minutes", offsetof(struct plan, budget_minutes), 1, 10080},
+	{"retries", offsetof(struct plan, retries), 0, 100},
+};
+
+static int check_kernel(const struct plan_kernel *k, unsigned i, const struct yaml_doc *doc,
+			struct err *e)
+{
+	auto_free char *at = xasprintf("kernels[%u]", i);
+	auto_free char *append_at = xasprintf("kernels[%u].append", i);
+	unsigned given = (k->debian ? 1u : 0) + (k->build ? 1u : 0) + (k->folder ? 1u : 0);
+
+	if (given != 1)
+		return yaml_complain(doc, at, e,
+				     "give exactly one of debian, build and folder, not %u", given);
+	for (const char *p = k->append ? k->append : ""; *p; p++)
+		if (!isprint((unsigned char)*p))
+			return yaml_complain(doc, append_at, e, "not printable ASCII");
+	return 0;
+}
+
+/* The same thing twice would be run once and look like a mistake of the program. */
+static int check_unique(char *const *list, unsigned n, const char *key, const struct yaml_doc *doc,
+			struct err *e)
+{
+	for (unsigned i = 1; i < n; i++)
+		for (unsigned k = 0; k < i; k++) {
+			auto_free char *at = xasprintf("%s[%u]", key, i);
+
+			if (strcmp(list[i], list[k]) == 0)
+				return yaml_complain(doc, at, e, "is in the list twice");
+		}
+	return 0;
+}
+
+static int check(const struct plan *p, const struct yaml_doc *doc, struct err *e)
+{
+	int r = 0;
+
+	if (!parse_is_name(p->name))
+		return yaml_complain(doc, "name", e,
+				     "only letters, digits and . _ + - are allowed");
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		unsigned line, column, v;
+
+		memcpy(&v, (const char *)p + ranges[i].offset, sizeof(v));
+		if (yaml_position(doc, ranges[i].key, &line, &column) &&
+		    (v < ranges[i].min || v > ranges[i].max))
+			return yaml_complain(doc, ranges[i].key, e, "outside %u..%u", ranges[i].min,
+					     ranges[i].max);
+	}
+	for (unsigned i = 0; r >= 0 && i < p->kernels_count; i++)
+		r = check_kernel(&p->kernels[i], i, doc, e);
+	if (r >= 0)
+		r = check_unique(p->rigs, p->rigs_count, "rigs", doc, e);
+	if (r >= 0)
+		r = check_unique(p->scenarios, p->scenarios_count, "scenarios", doc, e);
+	return r;
+}
+
+static void fill_in(struct plan *p, const struct yaml_doc *doc)
+{
+	unsigned line, column;
+
+	for (unsigned i = 0; i < p->kernels_count; i++)
+		if (!p->kernels[i].append)
+			p->kernels[i].append = xstrdup("");
+	if (!p->baseline)
+		p->baseline = xstrdup("previous");
+	if (!p->notify)
+		p->notify = xstrdup("");
+	if (!yaml_position(doc, "retries", &line, &column))
+		p->retries = 1;
+}
+
+int plan_load(const char *name_or_path, struct plan **ret, struct err *e)
+{
+	auto_plan struct plan *p = NULL;
+	auto_yaml_doc struct yaml_doc *doc = NULL;
+	auto_free char *path = NULL;
+	void *data = NULL;
+	int r;
+
+	r = names_find(&names_of_plans, name_or_path, &path, e);
+	if (r < 0)
+		return r;
+	r = yaml_load(path, &plan_schema, &data, &doc, e);
+	if (r < 0)
+		return r;
+	p = data;
+	r = check(p, doc, e);
+	if (r < 0)
+		return r;
+	fill_in(p, doc);
+	r = sha256_file(path, p->sha256, e);
+	if (r < 0)
+		return err_rekind(e, ERR_CONFIG);
+	p->path = take(path);
+
+	*ret = take(p);
+	return 0;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	util_free(p->path);
+	p->path = NULL;
+	yaml_data_free(&plan_schema, p);
+}
+
+const char *plan_kernel_text(const struct plan_kernel *k)
+{
+	return k->debian ? k->debian : k->build ? k->build : k->folder;
+}
