@@ -18,7 +18,8 @@ struct execution {
 	const char *worker;
 	const struct store_job *j;
 	const struct lab_hooks *hooks;
-	const struct run *begun; /* its head row is in the store */
+	const struct run *resume; /* goes on: its head row was there before; NULL = a new run */
+	const struct run *begun;  /* its head row is in the store */
 };
 
 void lab_who(char *ret, size_t cap)
@@ -51,12 +52,14 @@ static int on_run(void *self, const struct run *r, struct err *e)
 	struct execution *x = self;
 
 	if (x->begun != r) {
-		bool goes_on = r->n_boots > 0;
-		int ret;
+		/* in this order: no run is ever there that its job does not know of */
+		int ret = store_job_began(x->st, x->worker, x->j, r->id, e);
 
+		if (ret < 0)
+			return ret;
 		x->begun = r;
-		ret = goes_on ? store_run_update(x->st, r, e) : store_run_begin(x->st, r, e);
-		return ret < 0 ? ret : store_job_began(x->st, x->worker, x->j, r->id, e);
+		return r == x->resume ? store_run_update(x->st, r, e)
+				      : store_run_begin(x->st, r, e);
 	}
 	return r->ended_wall_ns ? 0 : store_run_update(x->st, r, e);
 }
@@ -112,7 +115,7 @@ static int find_kernel(const struct kernels_ctx *ctx, const char *spec, const ch
 	return kernel_fetch(ctx, spec, arch, ret, e);
 }
 
-/* The run of an attempt that was cut off goes on, if it is still of the same rig and build. */
+/* The run of an attempt that was cut off; it goes on if it is still of the same rig and build. */
 static int find_unended(const struct execution *x, struct run **ret, struct err *e)
 {
 	const struct store_filter filter = {.run_id = x->j->run_id};
@@ -126,7 +129,7 @@ static int find_unended(const struct execution *x, struct run **ret, struct err 
 	r = store_runs(x->st, &filter, true, &runs, &n, e);
 	if (r < 0)
 		return r;
-	if (n && !runs[0]->ended_wall_ns && runs[0]->n_boots)
+	if (n && !runs[0]->ended_wall_ns)
 		*ret = take(runs[0]);
 	for (size_t i = 0; i < n; i++)
 		run_free(runs[i]);
@@ -166,14 +169,21 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 		cfg.per_boot = (trials + j->boots - 1) / j->boots;
 	}
 	r = find_unended(x, &cfg.resume, e);
+	x->resume = cfg.resume;
 	if (r >= 0)
 		r = runner_run(&cfg, ret, e);
 	if (cfg.resume && r == -EINVAL && !*ret && e->kind == ERR_USAGE) {
-		/* the rig, the scenario or the build is another one now */
+		/* the rig, the scenario or the build is another one now: what there is of it ends
+		 */
 		say(x->hooks, e->text);
 		err_clear(e);
+		cfg.resume->ended_wall_ns = wall_now();
+		run_judge(cfg.resume);
+		r = store_run_update(x->st, cfg.resume, e);
 		run_free(take(cfg.resume));
-		r = runner_run(&cfg, ret, e);
+		x->resume = NULL;
+		if (r >= 0)
+			r = runner_run(&cfg, ret, e);
 	}
 	if (cfg.resume && cfg.resume != *ret)
 		run_free(cfg.resume);

@@ -121,8 +121,8 @@ int store_job_renew(struct store *st, const struct store_worker *w, const struct
 		    struct err *e) must_check;
 
 /*
- * The attempt's run is in the store under this id. A job that is taken again has the id of the last
- * attempt's run: one that did not end can go on. -ESTALE as above.
+ * The attempt's run has this id, and is or is about to be in the store. A job that is taken again
+ * has the id of the last attempt's run: one that did not end can go on. -ESTALE as above.
  */
 int store_job_began(struct store *st, const char *worker, const struct store_job *j,
 		    const char *run_id, struct err *e) must_check;
