@@ -2,6 +2,7 @@
 /* cmd_kernel.c - the kernel store: fetch, add, build, list, show, remove. */
 #include "cli/common.h"
 #include "judge/judge.h"
+#include "report/json_put.h"
 #include "report/text.h"
 
 #include <jansson.h>
@@ -18,22 +19,6 @@ static void say_name(struct cli *cli, const struct kernel_build *k)
 }
 
 /* ---- JSON ---- */
-
-static void set(json_t *obj, const char *key, json_t *value)
-{
-	if (json_object_set_new(obj, key, value) < 0)
-		abort(); /* out of memory, as xcalloc() */
-}
-
-static void set_text(json_t *obj, const char *key, const char *s)
-{
-	auto_strbuf struct strbuf clean = STRBUF_INIT;
-
-	if (!s || !*s)
-		return;
-	text_add_utf8(&clean, s, strlen(s));
-	set(obj, key, json_stringn_nocheck(strbuf_str(&clean), clean.len));
-}
 
 static int write_json(struct cli *cli, json_t *value, struct err *e)
 {

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/common.h"
 #include "lab/worker.h"
+#include "report/json_put.h"
 #include "report/text.h"
 #include "rig/rig.h"
 
@@ -35,23 +36,6 @@ static const char *rig_state(const struct store_rig *g)
 	return g->holder ? "held" : "free";
 }
 
-static void set_text(json_t *obj, const char *key, const char *text)
-{
-	auto_strbuf struct strbuf utf8 = STRBUF_INIT;
-
-	if (!text || !*text)
-		return;
-	text_add_utf8(&utf8, text, strlen(text));
-	(void)json_object_set_new(obj, key, json_string(strbuf_str(&utf8)));
-}
-
-static void set_time(json_t *obj, const char *key, int64_t wall_ns)
-{
-	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
-
-	set_text(obj, key, text);
-}
-
 static json_t *rig_json(const struct store_rig *g)
 {
 	json_t *obj = json_object();
@@ -61,15 +45,15 @@ static json_t *rig_json(const struct store_rig *g)
 	set_text(obj, "host", g->host);
 	set_text(obj, "holder", g->holder);
 	set_text(obj, "purpose", g->hold_purpose);
-	set_time(obj, "held_since", g->held_wall_ns);
-	set_time(obj, "held_until", g->held_until_wall_ns);
+	set_wall(obj, "held_since", g->held_wall_ns);
+	set_wall(obj, "held_until", g->held_until_wall_ns);
 	set_text(obj, "running", g->running);
-	set_time(obj, "running_since", g->running_wall_ns);
-	set_time(obj, "checked", g->checked_wall_ns);
+	set_wall(obj, "running_since", g->running_wall_ns);
+	set_wall(obj, "checked", g->checked_wall_ns);
 	if (g->checked_wall_ns)
 		(void)json_object_set_new(obj, "is_check_ok", json_boolean(g->is_check_ok));
 	set_text(obj, "check", g->check_text);
-	set_time(obj, "quarantined_since", g->quarantined_wall_ns);
+	set_wall(obj, "quarantined_since", g->quarantined_wall_ns);
 	set_text(obj, "quarantine_reason", g->quarantine_reason);
 	return obj;
 }

@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "lab/nightly.h"
 #include "report/compare_text.h"
+#include "report/json_put.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -124,16 +125,6 @@ static void plan_text(struct strbuf *out, const struct plan *p, const struct nig
 		add_duration(out, (int64_t)p->budget_minutes * 60);
 	}
 	strbuf_adds(out, "\n");
-}
-
-static void set_text(json_t *obj, const char *key, const char *text)
-{
-	auto_strbuf struct strbuf utf8 = STRBUF_INIT;
-
-	if (!text || !*text)
-		return;
-	text_add_utf8(&utf8, text, strlen(text));
-	(void)json_object_set_new(obj, key, json_string(strbuf_str(&utf8)));
 }
 
 static void plan_json(struct strbuf *out, const struct nightly_list *list)

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/common.h"
 #include "lab/worker.h"
+#include "report/json_put.h"
 #include "report/text.h"
 #include "trial/rejudge.h"
 
@@ -196,34 +197,17 @@ static const struct opt queue_options[] = {
 	OPT_ROW_END,
 };
 
-static void set_text(json_t *obj, const char *key, const char *text)
-{
-	auto_strbuf struct strbuf utf8 = STRBUF_INIT;
-
-	if (!text || !*text)
-		return;
-	text_add_utf8(&utf8, text, strlen(text));
-	(void)json_object_set_new(obj, key, json_string(strbuf_str(&utf8)));
-}
-
-static void set_count(json_t *obj, const char *key, int64_t value)
+static void set_known(json_t *obj, const char *key, int64_t value)
 {
 	if (value)
 		(void)json_object_set_new(obj, key, json_integer(value));
-}
-
-static void set_time(json_t *obj, const char *key, int64_t wall_ns)
-{
-	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
-
-	set_text(obj, key, text);
 }
 
 static json_t *job_json(const struct store_job *j)
 {
 	json_t *obj = json_object();
 
-	set_count(obj, "job", j->job);
+	set_known(obj, "job", j->job);
 	set_text(obj, "state", store_job_state_name(j->state));
 	set_text(obj, "kind", j->kind);
 	(void)json_object_set_new(obj, "priority", json_integer(j->priority));
@@ -232,20 +216,20 @@ static json_t *job_json(const struct store_job *j)
 	set_text(obj, "scenario", j->scenario);
 	set_text(obj, "kernel", j->kernel);
 	set_text(obj, "append", j->append);
-	set_count(obj, "trials", j->trials);
-	set_count(obj, "boots", j->boots);
-	set_count(obj, "night", j->night);
+	set_known(obj, "trials", j->trials);
+	set_known(obj, "boots", j->boots);
+	set_known(obj, "night", j->night);
 	set_text(obj, "item", j->item);
-	set_time(obj, "submitted", j->submitted_wall_ns);
+	set_wall(obj, "submitted", j->submitted_wall_ns);
 	set_text(obj, "submitted_by", j->submitted_by);
-	set_time(obj, "not_before", j->not_before_wall_ns);
+	set_wall(obj, "not_before", j->not_before_wall_ns);
 	(void)json_object_set_new(obj, "attempts", json_integer(j->attempts));
 	(void)json_object_set_new(obj, "attempts_max", json_integer(j->attempts_max));
 	(void)json_object_set_new(obj, "is_cancel_wanted", json_boolean(j->is_cancel_wanted));
 	set_text(obj, "worker", j->worker);
-	set_time(obj, "lease_until", j->lease_until_wall_ns);
-	set_time(obj, "started", j->started_wall_ns);
-	set_time(obj, "ended", j->ended_wall_ns);
+	set_wall(obj, "lease_until", j->lease_until_wall_ns);
+	set_wall(obj, "started", j->started_wall_ns);
+	set_wall(obj, "ended", j->ended_wall_ns);
 	set_text(obj, "run", j->run_id);
 	set_text(obj, "verdict", j->verdict);
 	set_text(obj, "error", j->error);

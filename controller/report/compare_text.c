@@ -29,12 +29,6 @@ void compare_text(struct strbuf *out, const struct run *base, const struct run *
 	add_run(out, "new", new_run);
 }
 
-static void set_real(json_t *obj, const char *key, double v)
-{
-	if (isfinite(v))
-		set(obj, key, json_real(v));
-}
-
 static json_t *side_value(const struct run *r, size_t trials, size_t boots, int64_t p50_us)
 {
 	json_t *obj = json_object();

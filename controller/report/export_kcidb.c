@@ -79,13 +79,6 @@ static const char *status_word(const struct run *r)
 	return "MISS";
 }
 
-static void set_wall(json_t *obj, const char *key, int64_t wall_ns)
-{
-	auto_free char *text = wall_format(wall_ns);
-
-	set_text(obj, key, text);
-}
-
 /* Takes obj; drops it if an object with that id is there already. */
 static void append_once(json_t *array, json_t *obj)
 {

@@ -18,24 +18,10 @@
 /* Enough for microseconds in milliseconds, and few enough that 4.9 is not 4.9000000000000004. */
 #define DUMP_FLAGS (JSON_REAL_PRECISION(12) | JSON_COMPACT)
 
-/* Absent if it is not a number. */
-static void set_real(json_t *obj, const char *key, double v)
-{
-	if (isfinite(v))
-		set(obj, key, json_real(v));
-}
-
 static void set_ms_of_us(json_t *obj, const char *key, int64_t us)
 {
 	if (us >= 0)
 		set_real(obj, key, (double)us / 1000.0);
-}
-
-static void set_wall(json_t *obj, const char *key, int64_t wall_ns)
-{
-	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
-
-	set_text(obj, key, text);
 }
 
 json_t *report_trial_head_value(const struct run *r, const struct trial *t)

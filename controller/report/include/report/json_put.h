@@ -5,10 +5,12 @@
  */
 #pragma once
 
+#include "base/waiter.h"
 #include "report/text.h"
 
 #include <jansson.h>
 
+#include <math.h>
 #include <string.h>
 
 static inline void set(json_t *obj, const char *key, json_t *value)
@@ -48,4 +50,19 @@ static inline void set_text(json_t *obj, const char *key, const char *s)
 static inline void set_count(json_t *obj, const char *key, uint64_t n)
 {
 	set(obj, key, json_integer((json_int_t)n));
+}
+
+/* Absent if it is not a number. */
+static inline void set_real(json_t *obj, const char *key, double v)
+{
+	if (isfinite(v))
+		set(obj, key, json_real(v));
+}
+
+/* Absent if 0. */
+static inline void set_wall(json_t *obj, const char *key, int64_t wall_ns)
+{
+	auto_free char *text = wall_ns ? wall_format(wall_ns) : NULL;
+
+	set_text(obj, key, text);
 }
