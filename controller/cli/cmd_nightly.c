@@ -252,6 +252,7 @@ static int show_night(struct cli *cli, const struct args *a, const struct nightl
 	return write_both(cli, args_text(a, "json"), &json, &text, e);
 }
 
+/* What could not be run was not judged: a night of that is no PASS. */
 static enum verdict heaviest(const struct nightly_report *report)
 {
 	enum verdict v = VERDICT_PASS;
@@ -263,6 +264,10 @@ static enum verdict heaviest(const struct nightly_report *report)
 		if (verdict_weight(of_run) > verdict_weight(v))
 			v = of_run;
 	}
+	for (size_t i = 0; i < report->left_out.n; i++)
+		if (!report->left_out.items[i].is_judged &&
+		    verdict_weight(VERDICT_INCONCLUSIVE) > verdict_weight(v))
+			v = VERDICT_INCONCLUSIVE;
 	return v;
 }
 
@@ -314,7 +319,8 @@ const struct cmd cmd_nightly = {
 	.details =
 		"A night that was stopped, in whichever way, goes on with the next call: what "
 		"is done stays done. Each run is compared with its baseline, and what changed is "
-		"told to the plan's program. The exit status is that of 'run' over all runs.",
+		"told to the plan's program. The exit status is that of 'run' over all runs; one "
+		"that could not be begun counts as INCONCLUSIVE.",
 	.positional = {.name = "PLAN", .type = OPT_TEXT, .min = 1, .max = 1},
 	.options = options,
 	.run = run_nightly,

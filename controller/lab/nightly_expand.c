@@ -352,7 +352,6 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 	const struct plan *p = x->plan;
 	unsigned trials = p->trials ? p->trials : x->scenarios[scenario]->trials.valid;
 	struct nightly_item *it;
-	bool is_done = false;
 	int r;
 
 	if (x->list->n >= NIGHTLY_ITEMS_MAX)
@@ -374,8 +373,8 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 			    &it->expected_s, e);
 	if (r < 0 || it->left_out || !p->new_only)
 		return r;
-	r = was_judged(x->st, it, x->bench.rigs[rig]->name, &is_done, e);
-	if (is_done)
+	r = was_judged(x->st, it, x->bench.rigs[rig]->name, &it->is_judged, e);
+	if (it->is_judged)
 		it->left_out = xstrdup("was judged on an earlier night");
 	return r;
 }

@@ -43,6 +43,16 @@ expect 129 "$stallrig" nightly wrong
 says "wrong.yaml:9:9: trials: 'none'"
 [ ! -e "$db" ] || fail "a wrong plan made a store"
 
+# a kernel that cannot be fetched is left out and says so: that night is no PASS
+cat >"$STALLRIG_PLANS/none.yaml" <<'END'
+name: none
+rigs: [one]
+scenarios: [unplug-read]
+kernels: [{debian: "debian:9.99"}]
+END
+expect 125 "$stallrig" nightly none --store "$work/none.db"
+prints "left out: debian:9.99"
+
 for kill in 1 2 3 4 5; do
 	"$stallrig" nightly p >"$work/out" 2>"$work/err" </dev/null &
 	pid=$!

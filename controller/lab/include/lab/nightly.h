@@ -18,6 +18,7 @@ struct nightly_item {
 	char *kernel; /* build in the kernel store; what is to be fetched if it is not there yet */
 	char *append, *scenario, *rig;
 	char *left_out;     /* why it is not run; NULL = it is */
+	bool is_judged;     /* left out because an earlier night came to PASS or FAIL */
 	int64_t expected_s; /* from earlier runs of that scenario on that rig; -1 = there are none
 			     */
 };
