@@ -474,6 +474,13 @@ static void say(const struct going *g, const char *fmt, ...)
 		g->watch->stays(g->watch->self, text);
 }
 
+static int say_changed(const struct going *g, bool is_stopped, struct err *e)
+{
+	if (!g->watch || !g->watch->changed)
+		return 0;
+	return g->watch->changed(g->watch->self, g->b, is_stopped, e);
+}
+
 static int note_untestable(struct going *g, uint32_t commit, const char *why, struct err *e)
 {
 	const struct history *h = &g->b->history;
@@ -555,6 +562,8 @@ static int note_boot(struct going *g, uint32_t commit, bool is_confirm,
 			json_object_set_new(o, "trial_s", json_real(boot->trials_s / made));
 		if (*boot->missing)
 			json_object_set_new(o, "missing", json_string(boot->missing));
+		if (*boot->run)
+			json_object_set_new(o, "run", json_string(boot->run));
 		r = note(b, o, e);
 	}
 	return r;
@@ -656,10 +665,10 @@ static int go_on(struct going *g, struct err *e)
 		int r;
 
 		r = renew_core(b, e);
-		if (r < 0)
+		if (r >= 0)
+			r = say_changed(g, false, e);
+		if (r < 0 || bisect_is_over(b))
 			return r;
-		if (bisect_is_over(b))
-			return 0;
 		bisect_core_next(b->core, &next);
 		if (next.state == BISECT_DONE) {
 			bisect_confirmation_of(b, &c);
@@ -682,8 +691,8 @@ int bisect_go_on(struct bisect *b, const struct bisect_bench *bench,
 
 	r = go_on(&g, e);
 	/* what was noted before the error counts for whoever looks now */
-	if (r < 0)
-		(void)!renew_core(b, &ignored);
+	if (r < 0 && renew_core(b, &ignored) >= 0)
+		(void)!say_changed(&g, true, &ignored);
 	return r;
 }
 

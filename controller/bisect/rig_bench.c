@@ -459,6 +459,7 @@ static void take_trials(struct rig_bench *rb, const struct run *run, struct bise
 				       evidence_name(t->missing));
 		}
 	}
+	(void)snprintf(ret->run, sizeof(ret->run), "%s", run->id);
 	if (run->untestable)
 		(void)snprintf(ret->untestable, sizeof(ret->untestable), "%s", run->untestable);
 	if (run->n_boots && run->boots[0].boot_ms >= 0)

@@ -12,6 +12,26 @@
 /* No model is right enough to claim more. */
 #define PROBABILITY_SHOWN_MAX 0.9999
 
+char *words_utf8(const char *s)
+{
+	json_t *v = json_string(s);
+	char *copy = xstrdup(s);
+
+	/* git could not convert it either */
+	for (char *p = copy; !v && *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	json_decref(v);
+	return copy;
+}
+
+static json_t *text_json(const char *s)
+{
+	auto_free char *text = words_utf8(s);
+
+	return json_string(text);
+}
+
 static const char *sha_of(const struct bisect *b, uint32_t commit)
 {
 	return history_sha(bisect_history_of(b), commit);
@@ -284,23 +304,6 @@ void bisect_result_text(struct waiter *w, const struct bisect *b, struct strbuf 
 
 /* ---- JSON ---- */
 
-static json_t *text_json(const char *s)
-{
-	json_t *v = json_string(s);
-
-	if (!v) {
-		/* not UTF-8: git could not convert it either */
-		char *copy = xstrdup(s);
-
-		for (char *p = copy; *p; p++)
-			if ((unsigned char)*p >= 0x80)
-				*p = '?';
-		v = json_string(copy);
-		free(copy);
-	}
-	return v;
-}
-
 static void set(json_t *o, const char *key, json_t *v)
 {
 	if (json_object_set_new(o, key, v) < 0)
@@ -316,7 +319,7 @@ static json_t *commit_json(const struct bisect *b, uint32_t commit)
 	return o;
 }
 
-static json_t *candidates_json(const struct bisect *b)
+json_t *bisect_candidates_json(const struct bisect *b)
 {
 	struct bisect_candidate top[CANDIDATES_JSON];
 	size_t n = bisect_core_top(bisect_core_of(b), top, ARRAY_SIZE(top));
@@ -331,13 +334,15 @@ static json_t *candidates_json(const struct bisect *b)
 	return a;
 }
 
-static const char *verdict_of(const struct bisect_tested *t)
+const char *bisect_verdict_of(const struct bisect *b, uint32_t commit)
 {
-	if (t->is_untestable)
+	double p_bad = bisect_core_p_bad(bisect_core_of(b), commit);
+
+	if (bisect_core_is_untestable(bisect_core_of(b), commit))
 		return "UNTESTABLE";
-	if (t->p_bad >= SURE)
+	if (p_bad >= SURE)
 		return "FAIL";
-	return t->p_bad <= 1 - SURE ? "PASS" : "INCONCLUSIVE";
+	return p_bad <= 1 - SURE ? "PASS" : "INCONCLUSIVE";
 }
 
 static json_t *tests_json(const struct bisect *b)
@@ -357,7 +362,7 @@ static json_t *tests_json(const struct bisect *b)
 		set(o, "p_bad", json_real(t.p_bad));
 		if (t.median_ms >= 0)
 			set(o, "p50_ms", json_real(t.median_ms));
-		set(o, "verdict", json_string(verdict_of(&t)));
+		set(o, "verdict", json_string(bisect_verdict_of(b, t.commit)));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -433,7 +438,7 @@ int bisect_json(const struct bisect *b, struct strbuf *out, struct err *e)
 		json_decref(set_json);
 	}
 	set(o, "probability", json_real(probability));
-	set(o, "candidates", candidates_json(b));
+	set(o, "candidates", bisect_candidates_json(b));
 	set(o, "tests", tests_json(b));
 	set(o, "untestable", untestable_json(b));
 	set(o, "commits", json_integer((json_int_t)bisect_history_of(b)->n));

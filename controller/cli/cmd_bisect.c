@@ -3,6 +3,7 @@
 #include "base/fdio.h"
 #include "base/parse.h"
 #include "bisect/rig_bench.h"
+#include "bisect/rows.h"
 #include "bisect/setup.h"
 #include "bisect/words.h"
 #include "cli/common.h"
@@ -314,14 +315,39 @@ static int setup_of(const struct args *a, struct bisect_setup *s, struct err *e)
 	return r < 0 ? r : parse_cost(args_text(a, "cost"), &s->cost, e);
 }
 
+struct watching {
+	struct cli *cli;
+	struct store *store;
+};
+
 static void watch_now(void *self, const char *text)
 {
-	progress_now(self, text);
+	const struct watching *w = self;
+
+	progress_now(w->cli, text);
 }
 
 static void watch_stays(void *self, const char *text)
 {
-	progress_stays(self, text);
+	const struct watching *w = self;
+
+	progress_stays(w->cli, text);
+}
+
+static int put_rows(struct store *store, const struct bisect *b, bool is_stopped, struct err *e)
+{
+	struct store_bisect *rows = bisect_rows(b, is_stopped);
+	int r = store_bisect_put(store, rows, e);
+
+	store_bisects_free(rows, 1);
+	return r;
+}
+
+static int watch_changed(void *self, const struct bisect *b, bool is_stopped, struct err *e)
+{
+	const struct watching *w = self;
+
+	return put_rows(w->store, b, is_stopped, e);
 }
 
 /* Exit status of an answer: 0, or 125 if there is none that stands. */
@@ -339,7 +365,11 @@ static int status_of(const struct bisect *b)
 
 static int go_on(struct cli *cli, const struct args *a, struct bisect *b, struct err *e)
 {
-	const struct bisect_watch watch = {.now = watch_now, .stays = watch_stays, .self = cli};
+	struct watching watching = {.cli = cli};
+	const struct bisect_watch watch = {.now = watch_now,
+					   .stays = watch_stays,
+					   .changed = watch_changed,
+					   .self = &watching};
 	auto_rig_bench struct rig_bench *rb = NULL;
 	auto_store struct store *store = NULL;
 	auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -348,14 +378,14 @@ static int go_on(struct cli *cli, const struct args *a, struct bisect *b, struct
 		.dir = bisect_dir_of(b),
 		.w = cli->w,
 		.now = watch_now,
-		.self = cli,
+		.self = &watching,
 	};
 	int r;
 
 	r = cli_store_open(a, STORE_WRITE, &store, e);
 	if (r < 0)
 		return r;
-	cfg.store = store;
+	cfg.store = watching.store = store;
 	r = rig_bench_open(&cfg, &rb, e);
 	if (r >= 0)
 		r = bisect_go_on(b, rig_bench_of(rb), &watch, e);
@@ -558,12 +588,14 @@ static const struct opt tell_options[] = {
 	 .absent = "99",
 	 .help = "how sure good or bad is"},
 	OPT_ROW_BISECT_NAME,
+	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
 
 static int run_tell(struct cli *cli, const struct args *a, struct err *e)
 {
 	uint32_t pct = args_count(a, "certainty", 0);
+	auto_store struct store *store = NULL;
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	auto_bisect struct bisect *b = NULL;
 	auto_free char *sha = NULL;
@@ -580,7 +612,11 @@ static int run_tell(struct cli *cli, const struct args *a, struct err *e)
 	/* a branch or a tag if the repository is there; else the beginning of a commit's name */
 	if (git_commit_of(cli->w, bisect_setup_of(b)->repo, rev, &sha, &ignored) >= 0)
 		rev = sha;
-	r = bisect_tell(b, rev, a->positional[1], pct ? pct / 100.0 : TOLD_DEFAULT, e);
+	r = cli_store_open(a, STORE_WRITE, &store, e);
+	if (r >= 0)
+		r = bisect_tell(b, rev, a->positional[1], pct ? pct / 100.0 : TOLD_DEFAULT, e);
+	if (r >= 0)
+		r = put_rows(store, b, true, e);
 	if (r < 0)
 		return r;
 	bisect_status_text(b, &text);
@@ -710,13 +746,14 @@ static int step_in(struct cli *cli, const struct args *a, const struct bisect_se
 	auto_store struct store *store = NULL;
 	auto_run struct run *run = NULL;
 	auto_free char *sha = NULL;
+	struct watching watching = {.cli = cli};
 	struct rig_bench_cfg cfg = {
 		.setup = setup,
 		.dir = dir,
 		.worktree = setup->repo,
 		.w = cli->w,
 		.now = watch_now,
-		.self = cli,
+		.self = &watching,
 	};
 	int r;
 

@@ -383,7 +383,8 @@ static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 	json_t *item;
 
 	strbuf_adds(out, "<section class=card><h2>Where the culprit may be</h2><table class=rows>"
-			 "<thead><tr><th scope=col>commit<th scope=col class=num>probability"
+			 "<thead><tr><th scope=col>commit<th scope=col>subject"
+			 "<th scope=col class=num>probability"
 			 "<th scope=col class=barcell></thead><tbody>\n");
 	json_array_foreach(list, i, item)
 	{
@@ -391,8 +392,10 @@ static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 
 		strbuf_adds(out, "<tr><th scope=row><code>");
 		html_text(out, json_string_value(json_object_get(item, "commit")));
+		strbuf_adds(out, "</code><td>");
+		html_text(out, json_string_value(json_object_get(item, "subject")));
 		strbuf_addf(out,
-			    "</code><td class=num>%.1f %%<td class=barcell aria-hidden=true>"
+			    "<td class=num>%.1f %%<td class=barcell aria-hidden=true>"
 			    "<svg class=bar><rect y=4 height=10 width=\"%.1f%%\" class=over />"
 			    "</svg>\n",
 			    p * 100, p * 100);

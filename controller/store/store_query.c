@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* store_query.c - incidents by their words, bisects. */
+/* store_query.c - incidents by their words; bisects, read and written. */
 #include "fulltext.h"
 #include "store/query.h"
 #include "store_priv.h"
@@ -95,8 +95,9 @@ void store_bisects_free(struct store_bisect *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct store_bisect *b = &rows[i];
-		char *const texts[] = {b->id,       b->repo,  b->good,    b->bad,  b->rig,
-				       b->scenario, b->state, b->culprit, b->next, b->candidates};
+		char *const texts[] = {b->id,   b->repo,     b->good,      b->bad,
+				       b->rig,  b->scenario, b->state,     b->culprit,
+				       b->next, b->config,   b->candidates};
 
 		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
 			util_free(texts[k]);
@@ -117,8 +118,8 @@ static int see_tests(struct db *db, int64_t key, struct store_bisect *b, struct 
 	int r;
 
 	r = query_begin(db,
-			"SELECT commit_hash, subject, verdict, trials, over, worst_us, run_id"
-			" FROM bisect_tests WHERE bisect = $1 ORDER BY seq",
+			"SELECT commit_hash, subject, verdict, trials, over, worst_us, run_id,"
+			" tested_wall_ns FROM bisect_tests WHERE bisect = $1 ORDER BY seq",
 			&q, e);
 	if (r < 0)
 		return r;
@@ -135,6 +136,9 @@ static int see_tests(struct db *db, int64_t key, struct store_bisect *b, struct 
 		t->over = get_unsigned(&q);
 		t->worst_us = get_known(&q, -1);
 		t->run_id = get_string_or_null(&q);
+		t->tested_wall_ns = get_i64(&q);
+		if (q.is_damaged)
+			return db_damaged("bisect_tests", e);
 	}
 	return r;
 }
@@ -145,15 +149,17 @@ static int see_candidates(struct db *db, int64_t key, struct store_bisect *b, st
 	int r;
 
 	r = query_begin(db,
-			"SELECT candidates FROM bisect_posteriors WHERE bisect = $1"
+			"SELECT candidates, entropy_bits FROM bisect_posteriors WHERE bisect = $1"
 			" ORDER BY seq DESC LIMIT 1",
 			&q, e);
 	if (r < 0)
 		return r;
 	put_i64(&q, key);
 	r = query_next(&q, e);
-	if (r > 0)
+	if (r > 0) {
 		b->candidates = get_string(&q);
+		b->entropy_bits = get_real(&q);
+	}
 	return r < 0 ? r : 0;
 }
 
@@ -169,7 +175,8 @@ static int see_bisects(struct db *db, void *arg, struct err *e)
 	r = query_begin(
 		db,
 		"SELECT bisect, id, repo, good, bad, rig, scenario, state, n_commits, culprit,"
-		" probability, next, eta_s, started_wall_ns, updated_wall_ns FROM bisects"
+		" probability, next, eta_s, started_wall_ns, updated_wall_ns, ended_wall_ns,"
+		" config FROM bisects"
 		" WHERE ($1 = '' OR id = $1) ORDER BY updated_wall_ns DESC LIMIT 200",
 		&q, e);
 	if (r < 0)
@@ -181,7 +188,7 @@ static int see_bisects(struct db *db, void *arg, struct err *e)
 
 		a->rows = xrealloc(a->rows, a->n + 1, sizeof(*a->rows));
 		b = &a->rows[a->n++];
-		*b = (struct store_bisect){0};
+		*b = (struct store_bisect){.entropy_bits = __builtin_nan("")};
 		key = get_i64(&q);
 		b->id = get_string(&q);
 		b->repo = get_string(&q);
@@ -197,6 +204,8 @@ static int see_bisects(struct db *db, void *arg, struct err *e)
 		b->eta_s = get_known(&q, -1);
 		b->started_wall_ns = get_i64(&q);
 		b->updated_wall_ns = get_i64(&q);
+		b->ended_wall_ns = get_known(&q, 0);
+		b->config = get_string(&q);
 		if (q.is_damaged)
 			return db_damaged("bisects", e);
 		if (a->id) {
@@ -223,4 +232,137 @@ int store_bisects(struct store *st, const char *id, struct store_bisect **ret, s
 	*ret = a.rows;
 	*ret_n = a.n;
 	return 0;
+}
+
+static int put_head(struct db *db, const struct store_bisect *b, int64_t *ret_key, struct err *e)
+{
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db,
+			"INSERT INTO bisects (id, repo, good, bad, rig, scenario, state, n_commits,"
+			" culprit, probability, next, eta_s, started_wall_ns, updated_wall_ns,"
+			" ended_wall_ns, config)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"
+			" $16) ON CONFLICT (id) DO UPDATE SET state = excluded.state,"
+			" culprit = excluded.culprit, probability = excluded.probability,"
+			" next = excluded.next, eta_s = excluded.eta_s,"
+			" updated_wall_ns = excluded.updated_wall_ns,"
+			" ended_wall_ns = excluded.ended_wall_ns RETURNING bisect",
+			&q, e);
+	if (r < 0)
+		return r;
+	put_text(&q, b->id);
+	put_text(&q, b->repo);
+	put_text(&q, b->good);
+	put_text(&q, b->bad);
+	put_text(&q, b->rig);
+	put_text(&q, b->scenario);
+	put_text(&q, b->state);
+	put_i64(&q, b->n_commits);
+	put_text_or_null(&q, b->culprit);
+	put_real(&q, b->probability);
+	put_text(&q, b->next);
+	put_known(&q, b->eta_s, -1);
+	put_i64(&q, b->started_wall_ns);
+	put_i64(&q, b->updated_wall_ns);
+	put_known(&q, b->ended_wall_ns, 0);
+	put_text(&q, b->config);
+	r = query_next(&q, e);
+	if (r <= 0)
+		return r < 0 ? r : db_damaged("bisects", e);
+	*ret_key = get_i64(&q);
+	return 0;
+}
+
+static int count_tests(struct db *db, int64_t key, size_t *ret, struct err *e)
+{
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db, "SELECT count(*) FROM bisect_tests WHERE bisect = $1", &q, e);
+	if (r < 0)
+		return r;
+	put_i64(&q, key);
+	r = query_next(&q, e);
+	if (r <= 0)
+		return r < 0 ? r : db_damaged("bisect_tests", e);
+	*ret = (size_t)get_i64(&q);
+	return 0;
+}
+
+static int put_tests(struct db *db, int64_t key, const struct store_bisect *b, struct err *e)
+{
+	auto_query struct query q = {0};
+	size_t n = 0;
+	int r;
+
+	r = count_tests(db, key, &n, e);
+	if (r >= 0 && n < b->n_tests)
+		r = query_begin(db,
+				"INSERT INTO bisect_tests (bisect, seq, commit_hash, subject,"
+				" verdict, trials, over, worst_us, run_id, tested_wall_ns)"
+				" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+				&q, e);
+	for (; n < b->n_tests && r >= 0; n++) {
+		const struct store_bisect_test *t = &b->tests[n];
+
+		put_i64(&q, key);
+		put_i64(&q, (int64_t)n);
+		put_text(&q, t->commit);
+		put_text(&q, t->subject);
+		put_text(&q, t->verdict);
+		put_i64(&q, t->trials);
+		put_i64(&q, t->over);
+		put_known(&q, t->worst_us, -1);
+		put_text_or_null(&q, t->run_id);
+		put_i64(&q, t->tested_wall_ns);
+		r = query_run(&q, e);
+	}
+	return r;
+}
+
+static int put_posterior(struct db *db, int64_t key, const struct store_bisect *b, struct err *e)
+{
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db,
+			"INSERT INTO bisect_posteriors (bisect, seq, entropy_bits, candidates,"
+			" wall_ns) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (bisect, seq) DO UPDATE"
+			" SET entropy_bits = excluded.entropy_bits,"
+			" candidates = excluded.candidates, wall_ns = excluded.wall_ns",
+			&q, e);
+	if (r < 0)
+		return r;
+	put_i64(&q, key);
+	put_i64(&q, (int64_t)b->n_tests);
+	put_real(&q, b->entropy_bits);
+	put_text(&q, b->candidates);
+	put_i64(&q, b->updated_wall_ns);
+	return query_run(&q, e);
+}
+
+static int put_bisect(struct db *db, void *arg, struct err *e)
+{
+	const struct store_bisect *b = arg;
+	int64_t key = 0;
+	int r;
+
+	r = put_head(db, b, &key, e);
+	if (r >= 0)
+		r = put_tests(db, key, b, e);
+	return r < 0 || !b->candidates ? r : put_posterior(db, key, b, e);
+}
+
+int store_bisect_put(struct store *st, const struct store_bisect *b, struct err *e)
+{
+	/* the work only reads it */
+	struct store_bisect copy = *b;
+	int r;
+
+	if (!parse_is_name(b->id))
+		return err_set(e, ERR_USAGE, EINVAL, "'%s' cannot be the id of a bisect", b->id);
+	r = db_transact(st->db, DB_CHANGE, put_bisect, &copy, e);
+	return r < 0 ? err_wrap(e, "store '%s': bisect '%s'", st->location, b->id) : 0;
 }

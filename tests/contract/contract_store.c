@@ -1158,6 +1158,116 @@ static void test_workers_at_once_share_the_jobs_and_none_is_done_twice(void **st
 	assert_int_equal(n, QUEUE_JOBS);
 }
 
+/* ---- bisects ---- */
+
+static struct store_bisect_test make_test(const char *commit, unsigned over)
+{
+	return (struct store_bisect_test){
+		.commit = (char *)(uintptr_t)commit,
+		.subject = (char *)(uintptr_t) "usb: gr\xc3\xbc\xc3\x9f 'x'",
+		.verdict = (char *)(uintptr_t)(over ? "FAIL" : "PASS"),
+		.trials = 8,
+		.over = over,
+		.worst_us = over ? 300000 : -1,
+		.run_id = over ? (char *)(uintptr_t) "20261130-111754-a3f2" : NULL,
+		.tested_wall_ns = 1000 + over,
+	};
+}
+
+static void test_a_bisect_grows_in_the_store_and_comes_back(void **state)
+{
+	struct fixture *f = *state;
+	struct store_bisect_test tests[3] = {make_test("aaaa", 3), make_test("bbbb", 0),
+					     make_test("cccc", 1)};
+	struct store_bisect b = {
+		.id = (char *)(uintptr_t) "main-20261130-111754",
+		.repo = (char *)(uintptr_t) "/linux",
+		.good = (char *)(uintptr_t) "aaaa",
+		.bad = (char *)(uintptr_t) "cccc",
+		.rig = (char *)(uintptr_t) "virtual-x86",
+		.scenario = (char *)(uintptr_t) "unplug-read",
+		.state = (char *)(uintptr_t) "searching",
+		.n_commits = 41,
+		.probability = 0.25,
+		.next = (char *)(uintptr_t) "tests bbbb next",
+		.eta_s = 600,
+		.started_wall_ns = 10,
+		.updated_wall_ns = 20,
+		.config = (char *)(uintptr_t) "{\"confirm\":10}",
+		.entropy_bits = 4.5,
+		.candidates = (char *)(uintptr_t) "[{\"commit\":\"bbbb\"}]",
+		.tests = tests,
+		.n_tests = 2,
+	};
+	struct store_bisect *rows = NULL;
+	size_t n = 0;
+
+	/* as after each boot; the same again changes nothing */
+	for (unsigned i = 0; i < 2; i++) {
+		auto_store struct store *st = NULL;
+
+		assert_ok(f, store_open(f->path, STORE_WRITE, &st, &f->e));
+		assert_ok(f, store_bisect_put(st, &b, &f->e));
+		assert_ok(f, store_bisects(st, b.id, &rows, &n, &f->e));
+		assert_int_equal(n, 1);
+		assert_string_equal(rows[0].state, "searching");
+		assert_null(rows[0].culprit);
+		assert_true(fabs(rows[0].probability - 0.25) < 1e-9);
+		assert_int_equal(rows[0].eta_s, 600);
+		assert_int_equal(rows[0].ended_wall_ns, 0);
+		assert_string_equal(rows[0].config, b.config);
+		assert_string_equal(rows[0].candidates, b.candidates);
+		assert_true(fabs(rows[0].entropy_bits - 4.5) < 1e-9);
+		assert_int_equal(rows[0].n_tests, 2);
+		assert_string_equal(rows[0].tests[0].subject, tests[0].subject);
+		assert_string_equal(rows[0].tests[0].run_id, tests[0].run_id);
+		assert_int_equal(rows[0].tests[0].worst_us, 300000);
+		assert_int_equal(rows[0].tests[0].tested_wall_ns, 1003);
+		assert_null(rows[0].tests[1].run_id);
+		assert_int_equal(rows[0].tests[1].worst_us, -1);
+		store_bisects_free(rows, n);
+	}
+	{
+		auto_store struct store *st = NULL;
+
+		b.state = (char *)(uintptr_t) "done";
+		b.culprit = (char *)(uintptr_t) "cccc";
+		b.probability = 0.995;
+		b.next = (char *)(uintptr_t) "";
+		b.eta_s = -1;
+		b.updated_wall_ns = b.ended_wall_ns = 30;
+		b.entropy_bits = 0.01;
+		b.n_tests = 3;
+		b.candidates = (char *)(uintptr_t) "[{\"commit\":\"cccc\"}]";
+		assert_ok(f, store_open(f->path, STORE_WRITE, &st, &f->e));
+		assert_ok(f, store_bisect_put(st, &b, &f->e));
+		assert_ok(f, store_bisects(st, b.id, &rows, &n, &f->e));
+		assert_string_equal(rows[0].culprit, "cccc");
+		assert_string_equal(rows[0].candidates, b.candidates);
+		assert_int_equal(rows[0].eta_s, -1);
+		assert_int_equal(rows[0].started_wall_ns, 10);
+		assert_int_equal(rows[0].ended_wall_ns, 30);
+		assert_int_equal(rows[0].n_tests, 3);
+		store_bisects_free(rows, n);
+
+		b.id = (char *)(uintptr_t) "other-20261130-120000";
+		b.updated_wall_ns = 40;
+		b.n_tests = 0;
+		b.candidates = NULL;
+		assert_ok(f, store_bisect_put(st, &b, &f->e));
+		assert_ok(f, store_bisects(st, NULL, &rows, &n, &f->e));
+		assert_int_equal(n, 2);
+		assert_string_equal(rows[0].id, b.id);
+		assert_null(rows[0].candidates);
+		assert_true(isnan(rows[0].entropy_bits));
+		store_bisects_free(rows, n);
+
+		b.id = (char *)(uintptr_t) "../main";
+		assert_int_equal(store_bisect_put(st, &b, &f->e), -EINVAL);
+		assert_contains(f->e.text, "'../main' cannot be the id of a bisect");
+	}
+}
+
 /* ---- copies ---- */
 
 /* A row or more in every table, beside those of runs. */
@@ -1279,6 +1389,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_rig_in_quarantine_gets_no_job),
 		STORE_TEST(test_wear_adds_up),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
+		STORE_TEST(test_a_bisect_grows_in_the_store_and_comes_back),
 		STORE_TEST(test_a_copy_in_either_direction_is_the_same),
 	};
 

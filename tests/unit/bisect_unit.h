@@ -150,6 +150,7 @@ static inline int fake_boot(void *self, const char *name, unsigned trials, struc
 	if (f->stop_after && f->boots == f->stop_after)
 		return err_set(e, ERR_STOPPED, EINTR, "stopped");
 	f->boots++;
+	(void)snprintf(ret->run, sizeof(ret->run), "run-%u", f->boots);
 	while (strcmp(f->built[k], name) != 0)
 		k++;
 	for (const char *p = name; *p; p++)

@@ -50,6 +50,7 @@ struct bisect_boot {
 	unsigned n;
 	unsigned invalid;        /* trials without their evidence */
 	char missing[64];        /* of the last of these */
+	char run[40];            /* id of the run in the store; "" = none */
 	char untestable[300];    /* why the kernel cannot be tested; "" it can */
 	double boot_s, trials_s; /* time taken; < 0 = not known */
 };
@@ -72,10 +73,15 @@ struct bisect_bench {
 
 struct bisect;
 
-/* For a person who watches. Both may be NULL. */
+/* For those who watch. Each may be NULL. */
 struct bisect_watch {
 	void (*now)(void *self, const char *text);   /* what goes on, overwritten by the next */
 	void (*stays)(void *self, const char *text); /* a line that stays */
+	/*
+	 * At the beginning, after each boot and each commit that cannot be tested, and with
+	 * is_stopped after an error or a signal. Its own error ends the bisect for now.
+	 */
+	int (*changed)(void *self, const struct bisect *b, bool is_stopped, struct err *e);
 	void *self;
 };
 

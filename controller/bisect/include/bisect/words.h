@@ -4,6 +4,8 @@
 
 #include "bisect/driver.h"
 
+#include <jansson.h>
+
 /* What is to be done, before anything is: commits, expected builds, boots, trials, hours. */
 void bisect_plan_text(const struct bisect *b, struct strbuf *out);
 /* Where it stands: the likeliest commits, what comes next and why, what is left. */
@@ -19,3 +21,10 @@ int bisect_json(const struct bisect *b, struct strbuf *out, struct err *e) must_
 void bisect_log_text(const struct bisect *b, struct strbuf *out);
 /* As `git bisect log` prints it; `git bisect replay` takes it. */
 void bisect_git_log(const struct bisect *b, struct strbuf *out);
+
+/* [{"commit","subject","probability"}] of the likeliest, at most 20. Caller releases. */
+json_t *bisect_candidates_json(const struct bisect *b);
+/* "PASS", "FAIL", "INCONCLUSIVE" or "UNTESTABLE": what is believed of the commit now. */
+const char *bisect_verdict_of(const struct bisect *b, uint32_t commit);
+/* The text, with '?' for each byte above ASCII if it is not UTF-8. Caller frees. */
+char *words_utf8(const char *s);

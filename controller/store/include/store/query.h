@@ -46,22 +46,28 @@ int store_incidents(struct store *st, const char *words, unsigned last, struct s
 		    size_t *ret_n, struct err *e) must_check;
 void store_incidents_free(struct store_incident *rows, size_t n);
 
+/* One boot of a commit, or that it cannot be tested, or what somebody told of it. */
 struct store_bisect_test {
 	char *commit, *subject, *verdict;
 	unsigned trials, over;
 	int64_t worst_us; /* -1 unknown */
 	char *run_id;     /* NULL = none */
+	int64_t tested_wall_ns;
 };
 
 struct store_bisect {
 	char *id, *repo, *good, *bad, *rig, *scenario, *state;
 	unsigned n_commits;
 	char *culprit;      /* NULL = not known yet */
-	double probability; /* of the culprit; NAN = unknown */
+	double probability; /* of the culprit, or of the likeliest answer so far; NAN = unknown */
 	char *next;         /* what is tested next and why; "" */
 	int64_t eta_s;      /* -1 = unknown */
 	int64_t started_wall_ns, updated_wall_ns;
-	char *candidates; /* JSON [{"commit","probability"}], newest; NULL = none */
+	int64_t ended_wall_ns; /* 0 = goes on */
+	char *config;          /* a JSON object: how it was started */
+	double entropy_bits;   /* of what is not known yet; NAN = unknown */
+	/* JSON [{"commit","subject","probability"}], the likeliest first, newest; NULL = none */
+	char *candidates;
 	struct store_bisect_test *tests;
 	size_t n_tests;
 };
@@ -70,3 +76,12 @@ struct store_bisect {
 int store_bisects(struct store *st, const char *id, struct store_bisect **ret, size_t *ret_n,
 		  struct err *e) must_check;
 void store_bisects_free(struct store_bisect *rows, size_t n);
+
+/*
+ * Writes how a bisect stands, whose id names it for good: its row is made or changed, tests that
+ * the store has fewer of are added (those that it has stay as they are), and entropy and
+ * candidates are kept as what was known after that many tests. One transaction; doing it again
+ * changes nothing. ERR_USAGE if the id is no name (parse_is_name()), ERR_STORE if it cannot be
+ * written.
+ */
+int store_bisect_put(struct store *st, const struct store_bisect *b, struct err *e) must_check;
