@@ -134,6 +134,12 @@ const struct cmd cmd_rigs = {
 
 /* ---- lock, unlock ---- */
 
+#define OPT_ROW_AS                                                                   \
+	{                                                                            \
+		.name = "as", .type = OPT_TEXT, .arg = "WHO", .absent = "user@host", \
+		.help = "in whose name"                                              \
+	}
+
 static const struct opt lock_options[] = {
 	{.name = "for",
 	 .type = OPT_TEXT,
@@ -141,9 +147,18 @@ static const struct opt lock_options[] = {
 	 .is_required = true,
 	 .help = "how long: 90s, 30m, 12h or 7d, at most 30 days; then it is free by itself"},
 	{.name = "why", .type = OPT_TEXT, .arg = "TEXT", .help = "what others are told"},
+	OPT_ROW_AS,
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
+
+static const char *holder_name(const struct args *a, char *user, size_t cap)
+{
+	const char *as = args_text(a, "as");
+
+	lab_who(user, cap);
+	return as ? as : user;
+}
 
 static int run_lock(struct cli *cli, const struct args *a, struct err *e)
 {
@@ -152,7 +167,8 @@ static int run_lock(struct cli *cli, const struct args *a, struct err *e)
 	auto_store struct store *st = NULL;
 	auto_free char *until = NULL;
 	uint32_t seconds = 0;
-	char who[256];
+	char user[256];
+	const char *who = holder_name(a, user, sizeof(user));
 	int r;
 
 	r = parse_duration_s("'lock': --for", args_text(a, "for"), HOLD_MIN_S, HOLD_MAX_S, &seconds,
@@ -161,7 +177,6 @@ static int run_lock(struct cli *cli, const struct args *a, struct err *e)
 		r = cli_store_open(a, STORE_WRITE, &st, e);
 	if (r < 0)
 		return r;
-	lab_who(who, sizeof(who));
 	r = store_rig_hold(st, rig, who, why ? why : "interactive use", seconds * NSEC_PER_SEC, e);
 	if (r < 0)
 		return r;
@@ -182,6 +197,7 @@ const struct cmd cmd_lock = {
 
 static const struct opt unlock_options[] = {
 	{.name = "force", .type = OPT_FLAG, .help = "also if somebody else holds it"},
+	OPT_ROW_AS,
 	{.name = "quarantine",
 	 .type = OPT_FLAG,
 	 .help = "end its quarantine instead: it was looked after"},
@@ -191,18 +207,25 @@ static const struct opt unlock_options[] = {
 
 static int run_unlock(struct cli *cli, const struct args *a, struct err *e)
 {
+	const char *rig = a->positional[0];
 	auto_store struct store *st = NULL;
-	char who[256];
+	char user[256];
 	int r;
 
-	(void)cli;
 	r = cli_store_open(a, STORE_WRITE, &st, e);
 	if (r < 0)
 		return r;
-	if (args_has(a, "quarantine"))
-		return store_rig_quarantine(st, a->positional[0], NULL, e);
-	lab_who(who, sizeof(who));
-	return store_rig_release(st, a->positional[0], args_has(a, "force") ? NULL : who, e);
+	if (args_has(a, "quarantine")) {
+		r = store_rig_quarantine(st, rig, NULL, e);
+		if (r >= 0)
+			fprintf(cli->out, "rig '%s' is out of quarantine\n", rig);
+		return r;
+	}
+	r = store_rig_release(st, rig,
+			      args_has(a, "force") ? NULL : holder_name(a, user, sizeof(user)), e);
+	if (r >= 0)
+		fprintf(cli->out, "rig '%s' is free\n", rig);
+	return r;
 }
 
 const struct cmd cmd_unlock = {

@@ -3,7 +3,7 @@
 #include "base/parse.h"
 #include "cli/common.h"
 #include "lab/worker.h"
-#include "report/json_put.h"
+#include "report/json.h"
 #include "report/text.h"
 #include "trial/rejudge.h"
 
@@ -197,45 +197,6 @@ static const struct opt queue_options[] = {
 	OPT_ROW_END,
 };
 
-static void set_known(json_t *obj, const char *key, int64_t value)
-{
-	if (value)
-		(void)json_object_set_new(obj, key, json_integer(value));
-}
-
-static json_t *job_json(const struct store_job *j)
-{
-	json_t *obj = json_object();
-
-	set_known(obj, "job", j->job);
-	set_text(obj, "state", store_job_state_name(j->state));
-	set_text(obj, "kind", j->kind);
-	(void)json_object_set_new(obj, "priority", json_integer(j->priority));
-	set_text(obj, "rig", j->rig);
-	set_text(obj, "on_rig", j->on_rig);
-	set_text(obj, "scenario", j->scenario);
-	set_text(obj, "kernel", j->kernel);
-	set_text(obj, "append", j->append);
-	set_known(obj, "trials", j->trials);
-	set_known(obj, "boots", j->boots);
-	set_known(obj, "night", j->night);
-	set_text(obj, "item", j->item);
-	set_wall(obj, "submitted", j->submitted_wall_ns);
-	set_text(obj, "submitted_by", j->submitted_by);
-	set_wall(obj, "not_before", j->not_before_wall_ns);
-	(void)json_object_set_new(obj, "attempts", json_integer(j->attempts));
-	(void)json_object_set_new(obj, "attempts_max", json_integer(j->attempts_max));
-	(void)json_object_set_new(obj, "is_cancel_wanted", json_boolean(j->is_cancel_wanted));
-	set_text(obj, "worker", j->worker);
-	set_wall(obj, "lease_until", j->lease_until_wall_ns);
-	set_wall(obj, "started", j->started_wall_ns);
-	set_wall(obj, "ended", j->ended_wall_ns);
-	set_text(obj, "run", j->run_id);
-	set_text(obj, "verdict", j->verdict);
-	set_text(obj, "error", j->error);
-	return obj;
-}
-
 /* {"<key>": [objects]} as text. Takes list over. */
 static void add_json(struct strbuf *out, const char *key, json_t *list)
 {
@@ -328,7 +289,7 @@ static int run_queue(struct cli *cli, const struct args *a, struct err *e)
 		json_t *list = json_array();
 
 		for (size_t i = 0; i < n; i++)
-			(void)json_array_append_new(list, job_json(jobs[i]));
+			(void)json_array_append_new(list, report_job_value(jobs[i]));
 		add_json(&text, "jobs", list);
 		r = cli_write(cli, json, &text, e);
 		strbuf_reset(&text);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_serve.c - the lab's dashboard over HTTP. */
-#include "base/fdio.h"
+#include "base/access.h"
 #include "cli/common.h"
 #include "dashboard/dashboard.h"
-
-#include <string.h>
-#include <sys/stat.h>
-
-#define TOKEN_FILE_MAX 4096
 
 static const struct opt options[] = {
 	{.name = "listen",
@@ -28,7 +23,7 @@ static const struct opt options[] = {
 	 .type = OPT_PATH,
 	 .arg = "FILE",
 	 .help = "file with the secret that clients must show: at least 16 printable characters, "
-		 "readable by its owner only"},
+		 "readable by its owner only; allows actions (lock, cancel, switch)"},
 	{.name = "host",
 	 .type = OPT_TEXT,
 	 .arg = "NAME",
@@ -43,24 +38,12 @@ static const struct opt options[] = {
 	OPT_ROW_END,
 };
 
-static int read_token(const char *path, char **ret, struct err *e)
+static void log_action(void *self, const char *line)
 {
-	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct stat st;
-	int r;
+	const struct cli *cli = self;
 
-	if (stat(path, &st) < 0)
-		return err_errno(e, ERR_USAGE, errno, "token file '%s'", path);
-	if (st.st_mode & (S_IRWXG | S_IRWXO))
-		return err_set(e, ERR_USAGE, EACCES,
-			       "token file '%s': others than its owner can read it, chmod 600 it",
-			       path);
-	r = file_read(path, TOKEN_FILE_MAX, &text, e);
-	if (r < 0)
-		return err_rekind(e, ERR_USAGE);
-	*ret = strbuf_take(&text);
-	(*ret)[strcspn(*ret, "\r\n")] = '\0';
-	return 0;
+	fprintf(cli->log, "stallrig: action: %s\n", line);
+	(void)fflush(cli->log);
 }
 
 static int run_serve(struct cli *cli, const struct args *a, struct err *e)
@@ -76,6 +59,10 @@ static int run_serve(struct cli *cli, const struct args *a, struct err *e)
 		.port = (uint16_t)args_count(a, "port", DASHBOARD_PORT),
 		.hosts = host_list,
 		.recordings_dir = args_text(a, "recordings"),
+		.program = "/proc/self/exe",
+		.store_location = cli_store_location(a),
+		.log = log_action,
+		.log_self = cli,
 		.w = cli->w,
 	};
 	int r;
@@ -84,7 +71,7 @@ static int run_serve(struct cli *cli, const struct args *a, struct err *e)
 	for (unsigned i = 0; i < hosts->n; i++)
 		host_list[i] = hosts->texts[i];
 	if (args_has(a, "token-file")) {
-		r = read_token(args_text(a, "token-file"), &token, e);
+		r = access_read_token(args_text(a, "token-file"), &token, e);
 		if (r < 0)
 			return r;
 	}
@@ -111,9 +98,12 @@ static int run_serve(struct cli *cli, const struct args *a, struct err *e)
 const struct cmd cmd_serve = {
 	.name = "serve",
 	.summary = "Show the store as web pages: what got worse, where and since when",
-	.details = "Prints its URL and serves until it is stopped. The store is opened read-only. "
-		   "Pages work without JavaScript; the API below /api/v1 is described in "
-		   "docs/openapi.json, limits and reverse proxies in docs/dashboard.md.",
+	.details =
+		"Prints its URL and serves until it is stopped. The store is opened read-only. "
+		"With a token, rigs can be locked and switched and jobs be cancelled, each as a "
+		"command of this program; who did what, and who tried, is said on standard error. "
+		"Pages work without JavaScript; the API below /api/v1 is described in "
+		"docs/openapi.json, limits and reverse proxies in docs/dashboard.md.",
 	.options = options,
 	.run = run_serve,
 };

@@ -2,6 +2,8 @@
 /* dashboard.c - the server as one thing: access, limits, live views, and the loop. */
 #include "dashboard/dashboard.h"
 
+#include "action.h"
+#include "base/access.h"
 #include "base/fdio.h"
 #include "http.h"
 #include "live.h"
@@ -19,23 +21,6 @@ struct dashboard {
 	nsec_t polled_ns;
 };
 
-static int check_token(const char *token, struct err *e)
-{
-	if (!token)
-		return 0;
-	if (strlen(token) < DASHBOARD_TOKEN_MIN)
-		return err_set(e, ERR_USAGE, EINVAL,
-			       "the token has %zu characters, at least %d are needed",
-			       strlen(token), DASHBOARD_TOKEN_MIN);
-	for (const char *p = token; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			return err_set(
-				e, ERR_USAGE, EINVAL,
-				"the token has a character that is no printable ASCII at %zu",
-				(size_t)(p - token) + 1);
-	return 0;
-}
-
 int dashboard_open(const struct dashboard_cfg *cfg, struct dashboard **ret, struct err *e)
 {
 	auto_dashboard struct dashboard *d = xcalloc(1, sizeof(*d));
@@ -48,7 +33,7 @@ int dashboard_open(const struct dashboard_cfg *cfg, struct dashboard **ret, stru
 	};
 	int r;
 
-	r = check_token(cfg->token, e);
+	r = cfg->token ? access_check_token(cfg->token, e) : 0;
 	if (r < 0)
 		return r;
 	d->w = cfg->w;
@@ -58,7 +43,10 @@ int dashboard_open(const struct dashboard_cfg *cfg, struct dashboard **ret, stru
 	d->site = (struct site){.store = cfg->store,
 				.recordings_dir = d->recordings,
 				.metrics = &d->metrics,
-				.live = live_set_new(cfg->store, d->recordings)};
+				.live = live_set_new(cfg->store, d->recordings),
+				.store_location = cfg->store_location};
+	/* also without a token: refused attempts go to the log */
+	d->site.actions = action_set_new(cfg->program, cfg->w, cfg->log, cfg->log_self);
 	http.address = d->address;
 	r = http_open(&http, &d->http, e);
 	if (r < 0)
@@ -75,6 +63,7 @@ void dashboard_close(struct dashboard *d)
 		return;
 	http_close(d->http);
 	live_set_free(d->site.live);
+	action_set_free(d->site.actions);
 	free(d->address);
 	free(d->recordings);
 	free(d);

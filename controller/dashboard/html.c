@@ -147,6 +147,7 @@ static const struct {
 	{NAV_RIGS, "rigs", "Rigs"},
 	{NAV_KERNELS, "kernels", "Kernels"},
 	{NAV_INCIDENTS, "incidents", "Incidents"},
+	{NAV_JOBS, "jobs", "Queue"},
 };
 
 static void add_asset_url(struct strbuf *out, const struct request *rq, const struct asset *a)

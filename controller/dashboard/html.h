@@ -15,6 +15,7 @@ enum page_nav {
 	NAV_RIGS,
 	NAV_KERNELS,
 	NAV_INCIDENTS,
+	NAV_JOBS,
 };
 
 /* Up to <main>; scripts: the page has charts or a live view. */

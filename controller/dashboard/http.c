@@ -8,8 +8,9 @@
  */
 #include "http.h"
 
-#include "access.h"
+#include "action.h"
 #include "assets.h"
+#include "base/access.h"
 #include "dashboard/dashboard.h"
 #include "live.h"
 #include "metrics.h"
@@ -17,6 +18,7 @@
 #include <microhttpd.h>
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,6 +36,8 @@ struct conn {
 	bool is_refused; /* the body is too large */
 	nsec_t begun_ns;
 	struct strbuf body;
+	struct MHD_Connection *mc; /* while it is parked for the action */
+	struct action *action;     /* NULL = none was asked for, or its outcome was taken */
 };
 
 struct http {
@@ -57,6 +61,8 @@ static void conn_wait_for_request(struct conn *c)
 	c->is_known = false;
 	c->is_refused = false;
 	strbuf_release(&c->body);
+	if (c->action)
+		action_forget(take(c->action));
 }
 
 static void on_connection(void *self, struct MHD_Connection *mc, void **ctx,
@@ -85,6 +91,8 @@ static void on_connection(void *self, struct MHD_Connection *mc, void **ctx,
 	if (c->next)
 		c->next->prev = c->prev;
 	strbuf_release(&c->body);
+	if (c->action)
+		action_forget(c->action);
 	free(c);
 	*ctx = NULL;
 	h->site->metrics->connections--;
@@ -117,6 +125,8 @@ static void sweep(struct http *h, nsec_t now_ns)
 		c->deadline_ns = NSEC_FOREVER;
 		h->site->metrics->cut_off++;
 	}
+	if (h->site->actions)
+		action_sweep(h->site->actions, now_ns);
 	h->swept_ns = now_ns;
 }
 
@@ -265,21 +275,23 @@ static enum MHD_Result add_arg(void *self, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
-/* The body is a form: "key=value&key=value", percent-encoded. Changes text. */
-static const char *form_value(char *text, const char *key)
+/* The body is a form: "key=value&key=value", percent-encoded. Changes text, which rq points into.
+ */
+static void add_form(struct request *rq, char *text)
 {
-	size_t len = strlen(key);
-
 	for (char *pair = strsep(&text, "&"); pair; pair = strsep(&text, "&")) {
-		if (strncmp(pair, key, len) != 0 || pair[len] != '=')
+		char *value = strchr(pair, '=');
+
+		if (!value || rq->n_args == REQUEST_ARGS_MAX)
 			continue;
-		for (char *p = pair + len + 1; *p; p++)
+		*value++ = '\0';
+		for (char *p = value; *p; p++)
 			if (*p == '+')
 				*p = ' ';
-		(void)MHD_http_unescape(pair + len + 1);
-		return pair + len + 1;
+		(void)MHD_http_unescape(value);
+		rq->args[rq->n_args].key = pair;
+		rq->args[rq->n_args++].value = value;
 	}
-	return NULL;
 }
 
 static enum MHD_Result redirect(struct conn *c, struct MHD_Connection *mc, const char *location,
@@ -312,22 +324,107 @@ static enum MHD_Result send_login(struct conn *c, struct MHD_Connection *mc, uns
 	return res;
 }
 
-static enum MHD_Result log_in(struct conn *c, struct MHD_Connection *mc)
+static const char *client_address(struct MHD_Connection *mc, char *ret, socklen_t cap)
 {
-	auto_free char *form = xstrdup(strbuf_str(&c->body));
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	(void)snprintf(ret, cap, "?");
+	if (info && info->client_addr)
+		(void)getnameinfo(info->client_addr,
+				  info->client_addr->sa_family == AF_INET
+					  ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6),
+				  ret, cap, NULL, 0, NI_NUMERICHOST);
+	return ret;
+}
+
+static enum MHD_Result log_in(struct conn *c, struct MHD_Connection *mc, const struct request *rq)
+{
+	struct http *h = c->http;
 	auto_free char *cookie = NULL;
 
-	if (!access_is_token(&c->http->access, form_value(form, "token")))
+	if (!access_is_token(&h->access, request_arg(rq, "token"))) {
+		action_refused(h->site->actions, "login", rq->address, "a wrong token");
 		return send_login(c, mc, 403);
+	}
 	cookie = xasprintf(ACCESS_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
 			   c->http->access.cookie);
 	return redirect(c, mc, ".", cookie);
+}
+
+/* ---- actions ---- */
+
+static void on_action_end(void *connection)
+{
+	struct conn *c = connection;
+
+	c->http->has_news = true;
+	MHD_resume_connection(c->mc);
+}
+
+/* The connection is parked until there is an outcome; then libmicrohttpd asks for it again. */
+static enum MHD_Result start_action(struct conn *c, struct MHD_Connection *mc,
+				    const struct request *rq, struct reply *rp)
+{
+	struct err e = {0};
+
+	if (action_start(c->http->site->actions, take(rp->order), rq->address, on_action_end, c,
+			 &c->action, &e) < 0) {
+		action_refused(c->http->site->actions, rq->path, rq->address, e.text);
+		site_answer_error(rq, &e, rp);
+		return send_reply(c, mc, rp);
+	}
+	c->mc = mc;
+	c->deadline_ns = NSEC_FOREVER; /* the action has one */
+	MHD_suspend_connection(mc);
+	return MHD_YES;
+}
+
+static enum MHD_Result refuse_action(struct conn *c, struct MHD_Connection *mc,
+				     const struct request *rq, const struct access_words *words)
+{
+	const struct access *a = &c->http->access;
+	const char *why = access_refusal(a, words);
+	bool is_known = !a->token || access_may_read(a, words);
+	struct reply rp = REPLY_INIT;
+	enum MHD_Result res;
+
+	action_refused(c->http->site->actions, rq->path, rq->address, why);
+	site_answer_refusal(rq, is_known ? 403 : 401, why, &rp);
+	res = send_reply(c, mc, &rp);
+	reply_release(&rp);
+	return res;
+}
+
+static enum MHD_Result send_outcome(struct conn *c, struct MHD_Connection *mc, const char *url)
+{
+	struct request rq = {.method = "POST", .path = url};
+	auto_strbuf struct strbuf said = STRBUF_INIT;
+	auto_free char *back = NULL;
+	struct reply rp = REPLY_INIT;
+	enum MHD_Result res;
+	struct err e = {0};
+	int r;
+
+	r = action_take(take(c->action), &said, &back, &e);
+	if (r >= 0 && !request_is_api(&rq))
+		return redirect(c, mc, back, NULL);
+	if (r >= 0) {
+		site_answer_done(strbuf_str(&said), &rp);
+	} else {
+		site_answer_error(&rq, &e, &rp);
+	}
+	res = send_reply(c, mc, &rp);
+	reply_release(&rp);
+	return res;
 }
 
 static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const char *method,
 			      const char *url)
 {
 	struct http *h = c->http;
+	char address[INET6_ADDRSTRLEN + 20];
 	bool is_post = strcmp(method, "POST") == 0;
 	auto_free char *form = xstrdup(strbuf_str(&c->body));
 	struct access_words words = {
@@ -341,6 +438,7 @@ static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const c
 		.path = url,
 		.has_actions = h->access.token != NULL,
 		.csrf = h->access.token ? h->access.csrf : NULL,
+		.address = client_address(mc, address, sizeof(address)),
 	};
 	struct reply rp = REPLY_INIT;
 	enum MHD_Result res;
@@ -350,23 +448,28 @@ static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const c
 	/* with a token no other name can do harm: its cookie stays with the name it was made for */
 	if (!h->access.token && !access_is_own_host(&h->access, words.host))
 		return send_text(c, mc, 421, "not a name of this server, see --host\n");
+	if (is_post)
+		add_form(&rq, form);
 	if (is_post && h->access.token && strcmp(url, "/login") == 0)
-		return log_in(c, mc);
+		return log_in(c, mc, &rq);
+	if (is_post) {
+		words.csrf = request_arg(&rq, "csrf");
+		if (!access_may_act(&h->access, &words))
+			return refuse_action(c, mc, &rq, &words);
+	}
 	if (!access_may_read(&h->access, &words) && strncmp(url, "/assets/", 8) != 0) {
 		if (strncmp(url, "/api/", 5) == 0 || strcmp(url, "/metrics") == 0)
 			return send_text(c, mc, 401, "this needs Authorization: Bearer TOKEN\n");
 		return send_login(c, mc, 401);
 	}
-	if (is_post) {
-		words.csrf = form_value(form, "csrf");
-		if (!access_may_act(&h->access, &words))
-			return send_text(c, mc, 403,
-					 h->access.token ? "not allowed from here\n"
-							 : "actions need a server with a token\n");
-	}
-	(void)MHD_get_connection_values(mc, MHD_GET_ARGUMENT_KIND, add_arg, &rq);
+	if (!is_post)
+		(void)MHD_get_connection_values(mc, MHD_GET_ARGUMENT_KIND, add_arg, &rq);
 	site_answer(h->site, &rq, &rp);
-	if (rp.live && live_is_full(h->site->live))
+	if (is_post && rp.status >= 400)
+		action_refused(h->site->actions, url, rq.address, rp.error);
+	if (rp.order && rp.status < 400)
+		res = start_action(c, mc, &rq, &rp);
+	else if (rp.live && live_is_full(h->site->live))
 		res = send_text(c, mc, 503, "too many live views\n");
 	else
 		res = send_reply(c, mc, &rp);
@@ -402,6 +505,8 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *mc, const c
 	}
 	if (c->is_refused)
 		return send_text(c, mc, 413, "the body is too large\n");
+	if (c->action)
+		return send_outcome(c, mc, url);
 	return answer(c, mc, method, url);
 }
 
@@ -565,6 +670,8 @@ void http_close(struct http *h)
 	if (h->daemon) {
 		/* it must not be stopped while connections are parked */
 		live_end(h->site->live);
+		if (h->site->actions)
+			action_end_all(h->site->actions);
 		(void)MHD_run(h->daemon);
 		MHD_stop_daemon(h->daemon);
 	}

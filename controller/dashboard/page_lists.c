@@ -90,8 +90,16 @@ static void add_rig_state(struct strbuf *out, const struct store_rig *st)
 		strbuf_adds(out, "</span> ");
 	}
 	if (st->holder) {
-		strbuf_adds(out, "held by ");
+		strbuf_adds(out, "<b>held by ");
 		html_text(out, st->holder);
+		strbuf_adds(out, "</b> ");
+		if (st->hold_purpose && *st->hold_purpose) {
+			strbuf_adds(out, "(");
+			html_text(out, st->hold_purpose);
+			strbuf_adds(out, ") ");
+		}
+		strbuf_adds(out, "until ");
+		html_time(out, st->held_until_wall_ns);
 		strbuf_adds(out, " ");
 	}
 	if (st->checked_wall_ns) {
@@ -147,6 +155,12 @@ int page_rigs(struct site *s, const struct request *rq, struct reply *rp, struct
 	}
 	strbuf_adds(out, "</tbody></table></section>\n");
 	if (rq->parts[0]) {
+		const char *holder = NULL;
+
+		for (size_t i = 0; i < n; i++)
+			if (rows[i].state && strcmp(rows[i].name, rq->parts[0]) == 0)
+				holder = rows[i].state->holder;
+		add_rig_actions(out, s, rq, rq->parts[0], holder);
 		strbuf_adds(out, "<section class=card><h2>Runs</h2>");
 		add_runs_table(out, rq, &runs);
 		strbuf_adds(out, "</section>\n");

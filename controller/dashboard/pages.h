@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 
-/* 0, or a negative error that becomes the answer: -ENOENT 404, ERR_USAGE 400, -EBUSY 503. */
+/* 0, or a negative error that becomes the answer: -ENOENT 404, -EALREADY 409, ERR_USAGE 400, -EBUSY
+   503, ERR_RIG 502. */
 typedef int (*page_fn)(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 
 struct route {
@@ -41,6 +42,14 @@ int page_bisects(struct site *s, const struct request *rq, struct reply *rp, str
 int page_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_events(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int page_jobs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_jobs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_actions(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+/* POST: fill rp->order. */
+int act_lock(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_unlock(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_switch(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_cancel(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_login(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_openapi(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_metrics(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
@@ -48,6 +57,11 @@ int send_asset(struct site *s, const struct request *rq, struct reply *rp, struc
 
 /* The reply is this value; it is dropped. */
 void reply_json(struct reply *rp, json_t *value);
+
+/* What can be done with a rig, as forms, and what was done; nothing where nothing can be done.
+   holder NULL = it is free. */
+void add_rig_actions(struct strbuf *out, const struct site *s, const struct request *rq,
+		     const char *rig, const char *holder);
 
 /* ---- out of the store, in data.c ---- */
 

@@ -13,6 +13,8 @@
 #define REQUEST_PARTS_MAX 6  /* variable parts of a path */
 
 struct live;
+struct action_order;
+struct action_set;
 
 struct request {
 	const char *method;
@@ -20,11 +22,12 @@ struct request {
 	struct {
 		const char *key, *value;
 	} args[REQUEST_ARGS_MAX];
-	size_t n_args;
+	size_t n_args;                        /* of a POST: its form */
 	const char *parts[REQUEST_PARTS_MAX]; /* of the path, by the route's {…}; filled in by it */
-	bool is_static;   /* for a file: links get ".html", no live view, no actions */
-	bool has_actions; /* a token is set: actions may be offered */
-	const char *csrf; /* value of the form field "csrf"; NULL without actions */
+	bool is_static;      /* for a file: links get ".html", no live view, no actions */
+	bool has_actions;    /* a token is set: actions may be offered */
+	const char *csrf;    /* value of the form field "csrf"; NULL without actions */
+	const char *address; /* of the client */
 };
 
 struct reply {
@@ -33,11 +36,13 @@ struct reply {
 	struct strbuf body; /* owned */
 	int fd;             /* file to send instead of the body, or -1; owned */
 	uint64_t fd_bytes;
-	char *file_name;   /* "Content-Disposition: attachment"; owned, NULL = shown */
-	char *location;    /* of a redirection; owned, NULL = none */
-	char *etag;        /* owned; NULL = none */
-	bool is_immutable; /* its URL holds a hash: may be kept for ever */
-	struct live *live; /* sent as it comes; not owned */
+	char *file_name;            /* "Content-Disposition: attachment"; owned, NULL = shown */
+	char *location;             /* of a redirection; owned, NULL = none */
+	char *etag;                 /* owned; NULL = none */
+	char error[ERR_TEXT_MAX];   /* what went wrong, if the status says so */
+	bool is_immutable;          /* its URL holds a hash: may be kept for ever */
+	struct live *live;          /* sent as it comes; not owned */
+	struct action_order *order; /* to be carried out before there is an answer; owned */
 };
 
 #define REPLY_INIT                       \
@@ -53,6 +58,8 @@ struct site {
 	const char *recordings_dir; /* of runs that go on */
 	struct metrics *metrics;    /* NULL: no server */
 	struct live_set *live;      /* NULL: no live view */
+	struct action_set *actions; /* NULL: nothing can be done */
+	const char *store_location; /* for those who are to act on it; NULL = the default one */
 };
 
 /* The value of ?key=, NULL if absent or empty. */
@@ -63,3 +70,12 @@ const char *request_arg(const struct request *rq, const char *key);
  * {"error"} below /api). rp is REPLY_INIT before, reply_release() afterwards.
  */
 void site_answer(struct site *s, struct request *rq, struct reply *rp);
+/* The same for what went wrong later. */
+void site_answer_error(const struct request *rq, const struct err *e, struct reply *rp);
+/* An action was not allowed. */
+void site_answer_refusal(const struct request *rq, unsigned status, const char *why,
+			 struct reply *rp);
+/* An action was carried out (API). */
+void site_answer_done(const char *said, struct reply *rp);
+/* Whether what is at rq's path answers in JSON. */
+bool request_is_api(const struct request *rq);

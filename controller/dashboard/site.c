@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* site.c - from a path to the handler that answers it. */
+#include "action.h"
 #include "assets.h"
 #include "metrics.h"
 #include "pages.h"
@@ -39,6 +40,17 @@ const struct route routes[] = {
 	{"GET", "/api/v1/incidents", api_incidents},
 	{"GET", "/api/v1/live", api_live},
 	{"GET", "/api/v1/live/{}/events", api_events},
+	{"GET", "/jobs", page_jobs},
+	{"GET", "/api/v1/jobs", api_jobs},
+	{"GET", "/api/v1/actions", api_actions},
+	{"POST", "/rigs/{}/lock", act_lock},
+	{"POST", "/rigs/{}/unlock", act_unlock},
+	{"POST", "/rigs/{}/switch", act_switch},
+	{"POST", "/jobs/{}/cancel", act_cancel},
+	{"POST", "/api/v1/rigs/{}/lock", act_lock},
+	{"POST", "/api/v1/rigs/{}/unlock", act_unlock},
+	{"POST", "/api/v1/rigs/{}/switch", act_switch},
+	{"POST", "/api/v1/jobs/{}/cancel", act_cancel},
 	{0},
 };
 
@@ -50,6 +62,7 @@ void reply_release(struct reply *rp)
 	util_free(rp->file_name);
 	util_free(rp->location);
 	util_free(rp->etag);
+	action_order_free(rp->order);
 	*rp = (struct reply)REPLY_INIT;
 }
 
@@ -128,10 +141,14 @@ static unsigned status_of(const struct err *e)
 		return 404;
 	if (e->code == EBUSY || e->code == EAGAIN)
 		return 503;
+	if (e->code == EALREADY)
+		return 409;
+	if (e->kind == ERR_RIG)
+		return 502;
 	return e->kind == ERR_USAGE ? 400 : 500;
 }
 
-static bool is_api(const struct request *rq)
+bool request_is_api(const struct request *rq)
 {
 	return strncmp(rq->path, "/api/", 5) == 0;
 }
@@ -143,7 +160,8 @@ static void answer_error(const struct request *rq, unsigned status, const char *
 
 	reply_release(rp);
 	rp->status = status;
-	if (is_api(rq)) {
+	(void)snprintf(rp->error, sizeof(rp->error), "%s", text);
+	if (request_is_api(rq)) {
 		json_t *obj = json_object();
 
 		set_text(obj, "error", text);
@@ -156,6 +174,25 @@ static void answer_error(const struct request *rq, unsigned status, const char *
 	html_text(out, text);
 	strbuf_adds(out, ".\n");
 	page_end(out, rq);
+}
+
+void site_answer_error(const struct request *rq, const struct err *e, struct reply *rp)
+{
+	answer_error(rq, status_of(e), e->text, rp);
+}
+
+void site_answer_refusal(const struct request *rq, unsigned status, const char *why,
+			 struct reply *rp)
+{
+	answer_error(rq, status, why, rp);
+}
+
+void site_answer_done(const char *said, struct reply *rp)
+{
+	json_t *obj = json_object();
+
+	set_text(obj, "said", said);
+	reply_json(rp, obj);
 }
 
 /* ---- routes ---- */
@@ -202,7 +239,7 @@ void site_answer(struct site *s, struct request *rq, struct reply *rp)
 		    !matches(rt->pattern, path, rq))
 			continue;
 		if (rt->fn(s, rq, rp, &e) < 0)
-			answer_error(rq, status_of(&e), e.text, rp);
+			site_answer_error(rq, &e, rp);
 		return;
 	}
 	answer_error(rq, 404, "There is no such page", rp);

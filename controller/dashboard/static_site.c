@@ -150,8 +150,8 @@ static int write_assets(struct writer *w, struct err *e)
 
 int dashboard_write_site(struct store *st, const char *dir, struct err *e)
 {
-	static const char *const pages[] = {"/trends", "/compare", "/bisects",
-					    "/rigs",   "/kernels", "/incidents"};
+	static const char *const pages[] = {"/trends",  "/compare",   "/bisects", "/rigs",
+					    "/kernels", "/incidents", "/jobs"};
 	struct writer w = {.site = {.store = st, .recordings_dir = ""}, .dir = dir};
 	const struct data_filter f = {.last = RUNS_MAX};
 	auto_run_list struct run_list runs = {0};

@@ -277,3 +277,44 @@ void report_trial_json(struct strbuf *out, const struct run *r, const struct tri
 {
 	dump(out, report_trial_value(r, t));
 }
+
+/* ---- the queue ---- */
+
+static void set_known(json_t *obj, const char *key, int64_t value)
+{
+	if (value)
+		(void)json_object_set_new(obj, key, json_integer(value));
+}
+
+json_t *report_job_value(const struct store_job *j)
+{
+	json_t *obj = json_object();
+
+	set_known(obj, "job", j->job);
+	set_text(obj, "state", store_job_state_name(j->state));
+	set_text(obj, "kind", j->kind);
+	(void)json_object_set_new(obj, "priority", json_integer(j->priority));
+	set_text(obj, "rig", j->rig);
+	set_text(obj, "on_rig", j->on_rig);
+	set_text(obj, "scenario", j->scenario);
+	set_text(obj, "kernel", j->kernel);
+	set_text(obj, "append", j->append);
+	set_known(obj, "trials", j->trials);
+	set_known(obj, "boots", j->boots);
+	set_known(obj, "night", j->night);
+	set_text(obj, "item", j->item);
+	set_wall(obj, "submitted", j->submitted_wall_ns);
+	set_text(obj, "submitted_by", j->submitted_by);
+	set_wall(obj, "not_before", j->not_before_wall_ns);
+	(void)json_object_set_new(obj, "attempts", json_integer(j->attempts));
+	(void)json_object_set_new(obj, "attempts_max", json_integer(j->attempts_max));
+	(void)json_object_set_new(obj, "is_cancel_wanted", json_boolean(j->is_cancel_wanted));
+	set_text(obj, "worker", j->worker);
+	set_wall(obj, "lease_until", j->lease_until_wall_ns);
+	set_wall(obj, "started", j->started_wall_ns);
+	set_wall(obj, "ended", j->ended_wall_ns);
+	set_text(obj, "run", j->run_id);
+	set_text(obj, "verdict", j->verdict);
+	set_text(obj, "error", j->error);
+	return obj;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: dashboard */
 /* test_dashboard_http.c - the server over real sockets, at its limits. */
+#include "base/fdio.h"
 #include "dashboard/dashboard.h"
 #include "sample_run.h"
 #include "unit.h"
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TOKEN "0123456789abcdef"
@@ -49,6 +51,9 @@ static int ahead_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
 struct bench {
 	char *dir;
 	char *path;
+	char *program; /* stands for this program in actions: keeps its arguments in a file */
+	char *did;     /* that file */
+	struct strbuf log;
 	struct waiter *w;
 	struct store *st;
 	struct dashboard *d;
@@ -70,6 +75,47 @@ static void fill(const char *path)
 	assert_int_equal(store_run_update(st, r, &e), 0);
 }
 
+static void on_log(void *self, const char *line)
+{
+	struct bench *b = self;
+
+	strbuf_addf(&b->log, "%s\n", line);
+}
+
+/* What it does besides is in the file "then". */
+static void make_program(struct bench *b)
+{
+	auto_free char *text = NULL;
+	struct err e = {0};
+
+	b->program = xasprintf("%s/program", b->dir);
+	b->did = xasprintf("%s/did", b->dir);
+	text = xasprintf("#!/bin/sh\nfor a; do printf '<%%s>' \"$a\"; done >>'%s'\n"
+			 "echo it was done\n[ ! -e '%s/then' ] || . '%s/then'\n",
+			 b->did, b->dir, b->dir);
+	assert_int_equal(file_write_atomic(b->program, text, strlen(text), &e), 0);
+	assert_int_equal(chmod(b->program, 0700), 0);
+}
+
+static void let_program(struct bench *b, const char *then)
+{
+	auto_free char *path = xasprintf("%s/then", b->dir);
+	struct err e = {0};
+
+	assert_int_equal(file_write_atomic(path, then, strlen(then), &e), 0);
+}
+
+/* The arguments of all calls; "" if there was none. Caller frees. */
+static char *what_was_done(const struct bench *b)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	struct err e = {0};
+
+	if (file_read(b->did, 65536, &text, &e) < 0)
+		return xstrdup("");
+	return strbuf_take(&text);
+}
+
 static int start(void **state, const char *token)
 {
 	struct waiter_ops ops = {.now = ahead_now, .poll = ahead_poll};
@@ -80,10 +126,15 @@ static int start(void **state, const char *token)
 	b->dir = unit_tmpdir();
 	b->path = xasprintf("%s/results.db", b->dir);
 	fill(b->path);
+	make_program(b);
 	b->w = waiter_new(&ops);
 	assert_int_equal(store_open(b->path, STORE_READ, &b->st, &e), 0);
 	assert_int_equal(dashboard_open(&(struct dashboard_cfg){.token = token,
 								.recordings_dir = b->dir,
+								.program = b->program,
+								.store_location = b->path,
+								.log = on_log,
+								.log_self = b,
 								.store = b->st,
 								.w = b->w},
 					&b->d, &e),
@@ -110,6 +161,9 @@ static int tear_down(void **state)
 	store_close(b->st);
 	waiter_free(b->w);
 	unit_rmdir(b->dir);
+	strbuf_release(&b->log);
+	free(b->program);
+	free(b->did);
 	free(b->path);
 	free(b);
 	return 0;
@@ -438,6 +492,299 @@ static void test_logging_in_gives_a_cookie_that_opens_pages(void **state)
 	assert_status(page, 200);
 }
 
+/* ---- actions ---- */
+
+static char *post(struct bench *b, const char *path, const char *head, const char *form)
+{
+	auto_free char *request = xasprintf(
+		"POST %s HTTP/1.1\r\nHost: lab:8087\r\nConnection: close\r\n%s"
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %zu\r\n\r\n%s",
+		path, head, strlen(form), form);
+
+	return ask(b, request);
+}
+
+#define BEARER "Authorization: Bearer " TOKEN "\r\n"
+#define LOCK   "/api/v1/rigs/virtual-x86/lock"
+
+static void test_an_action_is_a_command_of_the_program_and_its_words_are_the_answer(void **state)
+{
+	static const struct {
+		const char *path, *form, *args;
+	} cases[] = {
+		{LOCK, "for=2h&as=ann&why=a+new+stick",
+		 "<lock><virtual-x86><--for=2h><--as=ann><--why=a new stick><--store=%s>"},
+		{LOCK, "for=90&as=%2D%2Dforce",
+		 "<lock><virtual-x86><--for=90><--as=--force><--store=%s>"},
+		{"/api/v1/rigs/virtual-x86/unlock", "as=ann",
+		 "<unlock><virtual-x86><--as=ann><--store=%s>"},
+		{"/api/v1/rigs/virtual-x86/unlock", "as=bob&force=1",
+		 "<unlock><virtual-x86><--as=bob><--force><--store=%s>"},
+		{"/api/v1/rigs/bench1/switch", "state=off", "<switch><off><bench1><--no-wait>"},
+		{"/api/v1/rigs/bench1/switch", "state=cycle&port=stick0",
+		 "<switch><cycle><bench1/stick0><--no-wait>"},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *reply = post(b, cases[i].path, BEARER, cases[i].form);
+		auto_free char *done = what_was_done(b);
+		auto_strbuf struct strbuf wanted = STRBUF_INIT;
+		const char *at = strstr(cases[i].args, "%s");
+
+		strbuf_addf(&wanted, "%.*s%s%s",
+			    (int)(at ? (size_t)(at - cases[i].args) : strlen(cases[i].args)),
+			    cases[i].args, at ? b->path : "", at ? at + 2 : "");
+		assert_status(reply, 200);
+		assert_contains(reply, "{\"said\":\"it was done\"}");
+		assert_string_equal(done, strbuf_str(&wanted));
+		assert_int_equal(unlink(b->did), 0);
+	}
+	assert_contains(strbuf_str(&b->log),
+			"lock rig virtual-x86 by ann from 127.0.0.1: it was done");
+	assert_contains(strbuf_str(&b->log), "switch off rig bench1 by web:127.0.0.1");
+	{
+		auto_free char *kept = ask(b, "GET /api/v1/actions HTTP/1.1\r\nHost: x\r\n"
+					      "Connection: close\r\n" BEARER "\r\n");
+
+		assert_contains(kept, "\"who\":\"ann\"");
+		assert_contains(kept, "\"action\":\"unlock rig virtual-x86\"");
+	}
+}
+
+static void test_what_is_asked_for_wrongly_never_becomes_a_command(void **state)
+{
+	static const struct {
+		const char *path, *form;
+		int status;
+		const char *says;
+	} cases[] = {
+		{LOCK, "as=ann", 400, "for is missing"},
+		{LOCK, "for=never&as=ann", 400, "for"},
+		{LOCK, "for=31d&as=ann", 400, "for"},
+		{LOCK, "for=1h&as=a%0Ab", 400, "control character"},
+		{LOCK, "for=1h&as=0123456789012345678901234567890123456789012345678901234567891",
+		 400, "at most 60 bytes, this one 61"},
+		{"/api/v1/rigs/nosuch/lock", "for=1h", 404, "rig 'nosuch' has no runs"},
+		{"/api/v1/rigs/--force/lock", "for=1h", 404, "no name of a rig"},
+		{"/api/v1/rigs/..%2f..%2fetc/switch", "state=off", 404, "no such page"},
+		{"/api/v1/rigs/a%20b/switch", "state=off", 404, "no name of a rig"},
+		{"/api/v1/rigs/bench1/switch", "state=explode", 400, "none of on, off, cycle"},
+		{"/api/v1/rigs/bench1/switch", "", 400, "none of on, off, cycle"},
+		{"/api/v1/rigs/bench1/switch", "state=on&port=..%2fx", 400, "port"},
+		{"/api/v1/jobs/1/cancel", "", 404, "there is no job 1"},
+		{"/api/v1/jobs/x/cancel", "", 400, "job"},
+		{"/api/v1/rigs/bench1/explode", "", 404, "no such page"},
+		{"/api/v1/runs", "", 404, "no such page"},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *reply = post(b, cases[i].path, BEARER, cases[i].form);
+
+		assert_status(reply, cases[i].status);
+		assert_contains(reply, cases[i].says);
+	}
+	{
+		auto_free char *done = what_was_done(b);
+		auto_free char *read = ask(b, "GET " LOCK " HTTP/1.1\r\nHost: x\r\n"
+					      "Connection: close\r\n" BEARER "\r\n");
+
+		assert_string_equal(done, "");
+		assert_status(read, 404);
+		assert_contains(strbuf_str(&b->log), "rig 'nosuch' has no runs");
+	}
+}
+
+/* The value of the login's cookie and of the form field, as a browser has them. */
+static void browse(struct bench *b, char **ret_cookie, char **ret_csrf)
+{
+	auto_free char *login =
+		ask(b, "POST /login HTTP/1.1\r\nHost: lab:8087\r\nContent-Length: 22\r\n"
+		       "Connection: close\r\n\r\ntoken=" TOKEN);
+	const char *cookie = strstr(login, "Set-Cookie: ");
+	auto_free char *request = NULL;
+	auto_free char *page = NULL;
+	const char *field;
+
+	assert_non_null(cookie);
+	cookie += strlen("Set-Cookie: ");
+	*ret_cookie = xasprintf("Cookie: %.*s\r\n", (int)strcspn(cookie, ";"), cookie);
+	request = xasprintf("GET /rigs/virtual-x86 HTTP/1.1\r\nHost: lab:8087\r\n"
+			    "Connection: close\r\n%s\r\n",
+			    *ret_cookie);
+	page = ask(b, request);
+	field = strstr(page, "name=csrf value=\"");
+	assert_non_null(field);
+	field += strlen("name=csrf value=\"");
+	*ret_csrf = xasprintf("%.*s", (int)strcspn(field, "\""), field);
+}
+
+static void test_a_form_of_the_servers_own_page_acts_without_a_script(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *cookie = NULL;
+	auto_free char *csrf = NULL;
+	auto_free char *head = NULL;
+	auto_free char *form = NULL;
+	auto_free char *reply = NULL;
+	auto_free char *done = NULL;
+
+	browse(b, &cookie, &csrf);
+	head = xasprintf("%sOrigin: http://lab:8087\r\n", cookie);
+	form = xasprintf("csrf=%s&as=ann&for=2h&why=", csrf);
+	reply = post(b, "/rigs/virtual-x86/lock", head, form);
+	done = what_was_done(b);
+	assert_status(reply, 303);
+	assert_contains(reply, "Location: ../virtual-x86\r\n");
+	assert_contains(done, "<lock><virtual-x86><--for=2h><--as=ann>");
+}
+
+static void test_what_another_site_sends_in_the_browsers_name_does_nothing(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *cookie = NULL;
+	auto_free char *csrf = NULL;
+	const struct {
+		const char *cookie, *head, *csrf;
+		int status;
+		const char *says;
+	} cases[] = {
+		{"", "", "", 401, "log in"},
+		{"", "Authorization: Bearer 0123456789abcdee\r\n", "", 401, "Authorization"},
+		{"", "Authorization: Basic " TOKEN "\r\n", "", 401, "Authorization"},
+		{"C", "Origin: http://evil.example.org\r\n", "F", 403, "(Origin)"},
+		{"C", "Origin: null\r\n", "F", 403, "(Origin)"},
+		{"C", "", "F", 403, "(Origin)"},
+		{"C", "Origin: http://lab:8087\r\n", "", 403, "csrf"},
+		{"C", "Origin: http://lab:8087\r\n", "x", 403, "csrf"},
+		{"", "Origin: http://lab:8087\r\n", "F", 401, "log in"},
+	};
+
+	browse(b, &cookie, &csrf);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *head =
+			xasprintf("%s%s", *cases[i].cookie ? cookie : "", cases[i].head);
+		auto_free char *form =
+			xasprintf("for=2h&csrf=%s", *cases[i].csrf == 'F' ? csrf : cases[i].csrf);
+		auto_free char *api = post(b, LOCK, head, form);
+		auto_free char *page = post(b, "/rigs/virtual-x86/lock", head, form);
+
+		assert_status(api, cases[i].status);
+		assert_contains(api, "{\"error\":");
+		assert_contains(api, cases[i].says);
+		assert_status(page, cases[i].status);
+		assert_contains(page, "<!doctype html>");
+	}
+	{
+		auto_free char *done = what_was_done(b);
+
+		assert_string_equal(done, "");
+	}
+	/* it was noticed */
+	assert_contains(strbuf_str(&b->log), LOCK " by nobody from 127.0.0.1: ");
+}
+
+static void test_why_an_action_failed_is_told_and_whose_fault_it_is(void **state)
+{
+	static const struct {
+		const char *then;
+		int status;
+		const char *says;
+	} cases[] = {
+		{"echo first >&2; echo \"stallrig: rig 'virtual-x86' is held by bob\" >&2; exit 129",
+		 409, "{\"error\":\"rig 'virtual-x86' is held by bob\"}"},
+		{"echo 'stallrig: switch: no answer' >&2; exit 130", 502, "switch: no answer"},
+		{"exit 1", 502, "it failed"},
+		{"kill -9 $$", 502, "killed by signal 9"},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *reply = NULL;
+
+		let_program(b, cases[i].then);
+		reply = post(b, "/api/v1/rigs/virtual-x86/switch", BEARER, "state=off");
+		assert_status(reply, cases[i].status);
+		assert_contains(reply, cases[i].says);
+		assert_contains(strbuf_str(&b->log), "switch off rig virtual-x86 by web:127.0.0.1");
+	}
+}
+
+static void test_a_bench_that_hangs_keeps_nobody_waiting_and_is_given_up_in_time(void **state)
+{
+	static const char request[] =
+		"POST /api/v1/rigs/virtual-x86/switch HTTP/1.1\r\nHost: x\r\n" BEARER
+		"Content-Length: 9\r\nConnection: close\r\n\r\n"
+		"state=off";
+	struct bench *b = *state;
+	auto_strbuf struct strbuf first = STRBUF_INIT;
+	int fds[8]; /* as many as may act at one time */
+
+	let_program(b, "exec sleep 1000");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = dial(b);
+		assert_true(send_all(b, fds[i], request, sizeof(request) - 1));
+		serve_ms(b, 20);
+	}
+	{
+		auto_free char *more = ask(b, request);
+		auto_free char *page =
+			ask(b, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" BEARER "\r\n");
+
+		assert_status(more, 503);
+		assert_contains(more, "8 actions are under way");
+		assert_status(page, 200);
+	}
+	close(fds[1]); /* who goes away does not keep its place for ever */
+	clock_ahead_ns += 91 * NSEC_PER_SEC;
+	serve_ms(b, 50);
+	assert_true(receive(b, fds[0], &first));
+	assert_status(strbuf_str(&first), 502);
+	assert_contains(strbuf_str(&first), "it took too long");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (i != 1)
+			close(fds[i]);
+	serve_ms(b, 50);
+	let_program(b, "");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		auto_free char *reply = ask(b, request);
+
+		assert_status(reply, 200);
+	}
+}
+
+static void test_the_server_ends_with_an_action_under_way(void **state)
+{
+	struct bench *b = *state;
+	int fd = dial(b);
+	static const char request[] =
+		"POST /api/v1/rigs/virtual-x86/switch HTTP/1.1\r\nHost: x\r\n" BEARER
+		"Content-Length: 9\r\n\r\nstate=off";
+
+	let_program(b, "exec sleep 1000");
+	assert_true(send_all(b, fd, request, sizeof(request) - 1));
+	serve_ms(b, 50);
+	dashboard_close(b->d);
+	b->d = NULL;
+	assert_contains(strbuf_str(&b->log), "the server stops");
+	close(fd);
+}
+
+static void test_without_a_token_no_page_offers_an_action(void **state)
+{
+	auto_free char *page = get(*state, "/rigs/virtual-x86");
+	auto_free char *reply = post(*state, LOCK, "Host: localhost\r\n", "for=1h");
+	auto_free char *own = ask(*state, "POST " LOCK " HTTP/1.1\r\nHost: localhost\r\n"
+					  "Content-Length: 6\r\nConnection: close\r\n\r\nfor=1h");
+
+	assert_status(page, 200);
+	assert_null(strstr(page, "<form class=action"));
+	assert_true(strncmp(reply, "HTTP/1.1 4", 10) == 0);
+	assert_status(own, 403);
+	assert_contains(own, "see --token-file");
+}
+
 static void test_an_open_address_needs_a_token_and_a_token_needs_length(void **state)
 {
 	static const struct {
@@ -516,6 +863,28 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_logging_in_gives_a_cookie_that_opens_pages,
 						set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_an_action_is_a_command_of_the_program_and_its_words_are_the_answer,
+			set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_what_is_asked_for_wrongly_never_becomes_a_command, set_up_with_token,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_form_of_the_servers_own_page_acts_without_a_script,
+			set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_what_another_site_sends_in_the_browsers_name_does_nothing,
+			set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_why_an_action_failed_is_told_and_whose_fault_it_is, set_up_with_token,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_bench_that_hangs_keeps_nobody_waiting_and_is_given_up_in_time,
+			set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_server_ends_with_an_action_under_way,
+						set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(test_without_a_token_no_page_offers_an_action,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_an_open_address_needs_a_token_and_a_token_needs_length, set_up,
 			tear_down),

@@ -24,6 +24,22 @@ fi
 out=$build/web
 mkdir -p "$out"
 "$build/tests/bench/dashboard_fill" "$work/lab.db" --nights 6 --rigs 3 --kernels 5 --trials 4 --seed 7
+# a bench whose switch is a command of the lab: actions are seen in a file
+mkdir "$work/rigs"
+sed -e 's/^name: .*/name: virtual-x86/' -e '/^    switch:/,$d' "$top/fixtures/rigs/rcar-m3-starter-kit.yaml" \
+	>"$work/rigs/virtual-x86.yaml"
+cat >>"$work/rigs/virtual-x86.yaml" <<END
+    switch:
+      driver: exec
+      turn_on: [sh, -c, "echo on >>$work/switched"]
+      turn_off: [sh, -c, "echo off >>$work/switched"]
+      status: [sh, -c, "test \\"\$(tail -n 1 $work/switched)\\" = on"]
+      min_off_ms: 0
+      settle_ms: 0
+END
+echo on >"$work/switched"
+printf 'a token of this test\n' | tr ' ' - >"$work/token"
+chmod 600 "$work/token"
 if [ "${WEB_LIVE:-0}" != 0 ]; then
 	need_kernel debian:6.12
 fi

@@ -25,13 +25,13 @@
 #define DASHBOARD_ANSWER_S        60 /* for taking an answer; recordings: DASHBOARD_DOWNLOAD_S */
 #define DASHBOARD_DOWNLOAD_S      3600
 #define DASHBOARD_VIEWERS_MAX     500 /* of live views; beyond it 503 */
-#define DASHBOARD_TOKEN_MIN       16  /* characters of a token */
 
 struct dashboard_cfg {
 	const char *address; /* NULL = 127.0.0.1; an IPv4 or IPv6 address */
 	uint16_t port;       /* 0 = any that is free, see dashboard_port() */
 	/*
-	 * Secret that a client must show ("Authorization: Bearer", or the login page's cookie).
+	 * Secret that a client must show ("Authorization: Bearer", or the login page's cookie), as
+	 * base/access.h wants it.
 	 * NULL: none, only allowed on a loopback address; then there are no actions.
 	 */
 	const char *token;
@@ -40,7 +40,16 @@ struct dashboard_cfg {
 	   rebinding. */
 	const char *const *hosts;
 	const char *recordings_dir; /* of runs that go on; NULL = path_state("recordings") */
-	struct store *store;        /* opened STORE_READ; stays the caller's */
+	/*
+	 * What actions (lock, cancel, switch) are carried out with: the path of this program and
+	 * what its --store gets (NULL = nothing). program NULL, or no token: there are no actions.
+	 * log(self, line) gets a line for each action and each refused attempt; may be NULL.
+	 */
+	const char *program;
+	const char *store_location;
+	void (*log)(void *self, const char *line);
+	void *log_self;
+	struct store *store; /* opened STORE_READ; stays the caller's */
 	struct waiter *w;
 };
 
