@@ -346,6 +346,9 @@ static int start_load(struct agent *ag, const struct verb *v, const struct reque
 {
 	int r;
 
+	/* it has told its end, so the next one may begin; it is only not reaped yet */
+	if (ag->load.pid && ag->load.has_answered)
+		job_kill(&ag->load);
 	if (ag->load.pid)
 		return err_set(e, ERR_TARGET, EBUSY, "%s: a load is running already", v->name);
 	r = start_job(ag, &ag->load, v, rq->frame, e);
