@@ -89,6 +89,7 @@ int verb_dd(struct request *rq, struct err *e) must_check;
 int verb_dmesg(struct request *rq, struct err *e) must_check;
 int verb_dmesg_level(struct request *rq, struct err *e) must_check;
 int verb_drop_caches(struct request *rq, struct err *e) must_check;
+int verb_hold(struct request *rq, struct err *e) must_check;
 int verb_info(struct request *rq, struct err *e) must_check;
 int verb_irq(struct request *rq, struct err *e) must_check;
 int verb_load_module(struct request *rq, struct err *e) must_check;

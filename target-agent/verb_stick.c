@@ -188,6 +188,26 @@ int verb_mount(struct request *rq, struct err *e)
 	return 0;
 }
 
+/* A device that nobody holds open loses its page cache. Until it is killed: only as a load. */
+int verb_hold(struct request *rq, struct err *e)
+{
+	const char *path = NULL;
+	auto_fd int fd = -1;
+	int r;
+
+	r = request_need(rq, "path", &path, e);
+	if (r < 0)
+		return r;
+	if (strcmp(request_get(rq, "bg"), "1") != 0)
+		return err_set(e, ERR_TARGET, EINVAL, "hold: only with bg=1, it does not end");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, ERR_TARGET, errno, "hold: %s", path);
+	answer_linef(rq->answer, "held=1");
+	for (;;)
+		(void)pause();
+}
+
 int verb_umount(struct request *rq, struct err *e)
 {
 	const char *how = request_get(rq, "flags");

@@ -14,6 +14,7 @@ static const struct verb verbs[] = {
 	{"dmesg", "since_us", 0, 1, false, verb_dmesg},
 	{"dmesg-level", NULL, 0, 1, true, verb_dmesg_level},
 	{"drop-caches", NULL, 0, 0, false, verb_drop_caches},
+	{"hold", "path bg", 2, 2, false, verb_hold},
 	{"info", NULL, 0, 0, false, verb_info},
 	{"irq", "match", 1, 1, false, verb_irq},
 	{"load-module", NULL, 1, FRAME_WORDS_MAX, false, verb_load_module},

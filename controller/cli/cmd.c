@@ -17,6 +17,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_nightly,
 	&cmd_show,
 	&cmd_judge,
+	&cmd_selftest,
 	&cmd_serve,
 	&cmd_bisect_start,
 	&cmd_bisect_status,

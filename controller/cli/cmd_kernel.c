@@ -248,6 +248,12 @@ static json_t *mutation_value(const struct kernel_mutation *m)
 	set_text(obj, "title", m->title);
 	set_text(obj, "scenario", m->scenario);
 	set_text(obj, "expected", m->expected);
+	if (*m->scenario)
+		set_text(obj, "unmutated", m->unmutated);
+	set_text(obj, "source", m->source);
+	set_text(obj, "configs", m->configs);
+	set_text(obj, "base", m->base);
+	set_text(obj, "append", m->append);
 	set_text(obj, "stands_for", m->stands_for);
 	return obj;
 }
@@ -282,6 +288,12 @@ static int run_mutations(struct cli *cli, const struct args *a, struct err *e)
 			fact_add(&text, "  changes", "%s", m->title);
 			fact_add(&text, "  scenario", "%s", m->scenario);
 			fact_add(&text, "  expected", "%s", m->expected);
+			if (*m->scenario)
+				fact_add(&text, "  without it", "%s", m->unmutated);
+			fact_add(&text, "  source", "%s", m->source);
+			fact_add(&text, "  configs", "%s", m->configs);
+			fact_add(&text, "  on top of", "%s", m->base);
+			fact_add(&text, "  command line", "%s", m->append);
 			fact_add(&text, "  stands for", "%s", m->stands_for);
 		}
 		r = cli_write(cli, "-", &text, e);

@@ -2,16 +2,15 @@
 /* cmd_run.c - runs a scenario on a rig with kernel builds and keeps what comes out. */
 #include "base/fdio.h"
 #include "cli/common.h"
+#include "cli/run_session.h"
 #include "report/report.h"
-#include "report/run_text.h"
 #include "report/text.h"
 #include "trial/runner.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define LOCK_WAIT_NS (3600 * NSEC_PER_SEC) /* for a rig that another run holds */
-#define APPEND_MAX   1024                  /* the kernel's own limit is 2048 with all else */
+#define APPEND_MAX 1024 /* the kernel's own limit is 2048 with all else */
 
 static const struct opt options[] = {
 	{.name = "rig",
@@ -76,88 +75,12 @@ struct session {
 	struct store *store;
 	struct run *runs[OPT_LIST_MAX]; /* owned */
 	size_t n_runs;
-	const struct run *begun; /* its head row is in the store */
 };
 
 static void session_release(struct session *s)
 {
 	for (size_t i = 0; i < s->n_runs; i++)
 		run_free(s->runs[i]);
-}
-
-/* ---- hooks: what the runner tells is stored first and then shown ---- */
-
-static void on_phase(void *self, const struct run *r, const char *text)
-{
-	struct session *s = self;
-
-	(void)r;
-	progress_now(s->cli, text);
-}
-
-static int on_run(void *self, const struct run *r, struct err *e)
-{
-	struct session *s = self;
-
-	if (s->begun == r)
-		return store_run_update(s->store, r, e);
-	s->begun = r;
-	return store_run_begin(s->store, r, e);
-}
-
-static int on_boot(void *self, const struct run *r, const struct trial_boot *b, struct err *e)
-{
-	struct session *s = self;
-
-	return store_boot_add(s->store, r, b, e);
-}
-
-static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
-{
-	struct session *s = self;
-	auto_strbuf struct strbuf line = STRBUF_INIT;
-	int ret;
-
-	ret = store_trial_add(s->store, r, t, e);
-	if (ret < 0)
-		return ret;
-	strbuf_addf(&line, "trial %u, boot %u: ", t->number, t->boot);
-	if (t->worst_us >= 0) {
-		text_add_ms(&line, t->worst_us);
-		strbuf_adds(&line, ", ");
-	}
-	run_text_add_trial(&line, r, t);
-	if (!t->is_valid && !t->is_crash && t->evidence[t->missing].detail[0])
-		strbuf_addf(&line, " (%s)", t->evidence[t->missing].detail);
-	progress_stays(s->cli, strbuf_str(&line));
-	return store_run_update(s->store, r, e);
-}
-
-static const struct runner_hooks hooks = {
-	.phase = on_phase,
-	.run = on_run,
-	.boot = on_boot,
-	.trial = on_trial,
-};
-
-/* ---- */
-
-/* Waits for the rig if it is held and that is allowed; says for whom. */
-static int run_one(struct session *s, struct runner_cfg *cfg, bool may_wait, struct run **ret,
-		   struct err *e)
-{
-	auto_free char *text = NULL;
-	int r;
-
-	cfg->lock_wait_ns = 0;
-	r = runner_run(cfg, ret, e);
-	if (r != -EBUSY || *ret || !may_wait)
-		return r;
-	text = xasprintf("waiting: %s", e->text);
-	progress_stays(s->cli, text);
-	err_clear(e);
-	cfg->lock_wait_ns = LOCK_WAIT_NS;
-	return runner_run(cfg, ret, e);
 }
 
 static enum verdict heaviest(const struct session *s)
@@ -253,7 +176,7 @@ static int run_kernels(struct session *s, const struct args *a, struct runner_cf
 		int r;
 
 		cfg->kernel = kernels->builds[i];
-		r = run_one(s, cfg, !args_has(a, "no-wait"), &run, e);
+		r = run_session(s->cli, s->store, cfg, !args_has(a, "no-wait"), &run, e);
 		if (run)
 			s->runs[s->n_runs++] = run;
 		if (r < 0)
@@ -279,8 +202,6 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 		.trials = args_count(a, "trials", 0),
 		.faults = args_text(a, "faults"),
 		.w = cli->w,
-		.hooks = &hooks,
-		.self = &s,
 	};
 	int shown;
 	int r;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_scenario.c - scenarios: which there are, whether one is right, what it does. */
 #include "cli/common.h"
+#include "cli/help.h"
 #include "report/text.h"
 #include "rig/names.h"
 #include "trial/scenario.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 static const struct opt list_options[] = {
@@ -83,45 +85,148 @@ static void add_list(struct strbuf *out, char *const *names, unsigned n)
 		strbuf_addf(out, "%s%s", i ? ", " : "", names[i]);
 }
 
+/* What is read, and what happens around it. */
+static void explain_load(struct strbuf *out, const struct scenario *sc)
+{
+	bool is_mounted = strcmp(sc->prepare.mount, "none") != 0;
+
+	if (is_mounted)
+		strbuf_addf(out,
+			    "The stick is mounted %s and its file is read by dd in blocks of %u "
+			    "KiB, within %u s.",
+			    strcmp(sc->prepare.mount, "ro") == 0 ? "read-only" : sc->prepare.mount,
+			    sc->load.block_kib, sc->load.timeout_s);
+	else
+		strbuf_addf(out,
+			    "The stick is not mounted; its device is read by dd in blocks of %u "
+			    "KiB, within %u s.",
+			    sc->load.block_kib, sc->load.timeout_s);
+	if (sc->prepare.hold)
+		strbuf_adds(out, " A process holds the device open from before that until after "
+				 "the cut, so that its page cache stays.");
+	if (sc->load.drop_cache)
+		strbuf_adds(out, " Then the page cache is dropped again.");
+	if (sc->load.cache_floor_pct)
+		strbuf_addf(out,
+			    " Unless %u %% of what was read is in the page cache just before the "
+			    "cut, the trial is invalid.",
+			    sc->load.cache_floor_pct);
+}
+
+static void explain_cut(struct strbuf *out, const struct scenario *sc)
+{
+	if (sc->stimulus.unmount_first)
+		strbuf_adds(out, "The stick is unmounted. ");
+	if (sc->load.keep_reading)
+		strbuf_adds(out, "dd begins to read the device past the page cache and is still at "
+				 "it when: ");
+	strbuf_addf(out,
+		    "The stick is unplugged, which the switch must have done within %u ms; the "
+		    "kernel must report the disconnect within %u ms.",
+		    sc->stimulus.apply_timeout_ms, sc->stimulus.seen_timeout_ms);
+}
+
+static void add_step(struct strbuf *out, unsigned *number, const char *fmt, ...) printf_like(3, 4);
+
+/* "  3. " and the sentence, wrapped. */
+static void add_step(struct strbuf *out, unsigned *number, const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	auto_free char *head = xasprintf("%3u. ", ++*number);
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort(); /* out of memory */
+	va_end(ap);
+	strbuf_adds(out, head);
+	help_add_wrapped(out, text, strlen(head), strlen(head));
+}
+
+/* What is done in a trial, in that order. */
+static void explain_trial(struct strbuf *out, const struct scenario *sc)
+{
+	auto_strbuf struct strbuf count = STRBUF_INIT;
+	auto_strbuf struct strbuf watch = STRBUF_INIT;
+	auto_strbuf struct strbuf load = STRBUF_INIT;
+	auto_strbuf struct strbuf cut = STRBUF_INIT;
+	unsigned n = 0;
+
+	add_list(&count, sc->probe.count, sc->probe.count_count);
+	add_list(&watch, sc->probe.watch, sc->probe.watch_count);
+	explain_load(&load, sc);
+	explain_cut(&cut, sc);
+	add_step(out, &n,
+		 "The target boots the kernel. The console shows messages up to level %u, the "
+		 "interrupt '%s' is pinned to CPU%u, and probes are due every %u us on %s: %s%s%s.",
+		 sc->prepare.console_loglevel, sc->prepare.irq.match, sc->prepare.irq.cpu,
+		 sc->probe.period_us,
+		 strcmp(sc->probe.cpus, "all") == 0 ? "all CPUs" : sc->probe.cpus,
+		 strbuf_str(&count), watch.len ? ", and to watch " : "", strbuf_str(&watch));
+	add_step(out, &n, "%s", strbuf_str(&load));
+	add_step(out, &n,
+		 "A stall of %u ms is injected on CPU%u. The trial is invalid unless probe and "
+		 "console show it within %u ms of its length.",
+		 sc->controls.stall_ms, sc->prepare.irq.cpu, sc->controls.stall_tolerance_ms);
+	add_step(out, &n, "%s", strbuf_str(&cut));
+	add_step(out, &n,
+		 "For %u ms it is listened; while a stall goes on, up to %u ms. Delays from %u us "
+		 "on are printed. A delay counts if it was due at most %u ms after the disconnect.",
+		 sc->window.min_ms, sc->window.max_ms, sc->probe.threshold_us,
+		 sc->window.attribution_ms);
+	if (watch.len)
+		add_step(out, &n,
+			 "If a watched probe (%s) was late by more than %u ms the machine was too "
+			 "busy to tell, and the trial is invalid.",
+			 strbuf_str(&watch), sc->controls.noise_max_ms);
+	add_step(out, &n,
+		 "The stick is plugged in again. The next trial begins at 2, or with a new "
+		 "boot after %u trials.",
+		 sc->trials.per_boot);
+}
+
+static void explain_verdict(struct strbuf *out, const struct scenario *sc)
+{
+	auto_free char *text = xasprintf(
+		"The measure of a trial is the longest delay of the probes that count. A trial is "
+		"over the limit above %u ms. PASS: %u valid trials and none over the limit. FAIL: "
+		"more than %u %% of trials are over the limit, with %u %% confidence, or the kernel "
+		"crashed. INCONCLUSIVE: some trials were over the limit but too few to be sure, or "
+		"more than %u trials were invalid.",
+		sc->limit.max_ms, sc->trials.valid, sc->limit.tolerated_over_pct,
+		sc->limit.confidence_pct, sc->trials.max_invalid);
+
+	help_add_wrapped(out, text, 0, 0);
+}
+
+/* What it takes at least: what is waited for in any case. Booting and reading come on top. */
+static void explain_time(struct strbuf *out, const struct scenario *sc)
+{
+	unsigned boots = (sc->trials.valid + sc->trials.per_boot - 1) / sc->trials.per_boot;
+	auto_free char *text = xasprintf(
+		"%u trials in %u boot%s; at least %.1f s of listening in all, and the time of the "
+		"boots and reads.",
+		sc->trials.valid, boots, boots == 1 ? "" : "s",
+		(double)sc->window.min_ms * sc->trials.valid / 1000);
+
+	help_add_wrapped(out, text, 0, 0);
+}
+
 static void explain(struct strbuf *out, const struct scenario *sc)
 {
 	auto_strbuf struct strbuf needs = STRBUF_INIT;
-	auto_strbuf struct strbuf count = STRBUF_INIT;
-	auto_strbuf struct strbuf watch = STRBUF_INIT;
 
 	add_list(&needs, sc->needs.kernel_modules, sc->needs.kernel_modules_count);
-	add_list(&count, sc->probe.count, sc->probe.count_count);
-	add_list(&watch, sc->probe.watch, sc->probe.watch_count);
-
 	fact_add(out, "scenario", "%s: %s", sc->name, text_or_empty(sc->title));
 	fact_add(out, "file", "%s", sc->path);
 	fact_add(out, "sha256", "%s", sc->sha256);
 	fact_add(out, "needs", "kernel modules %s", needs.len ? strbuf_str(&needs) : "none");
-	fact_add(out, "prepare", "console log level %u; interrupt '%s' on CPU%u; mount %s",
-		 sc->prepare.console_loglevel, sc->prepare.irq.match, sc->prepare.irq.cpu,
-		 sc->prepare.mount);
-	fact_add(out, "load",
-		 "%s in blocks of %u KiB within %u s, until %u %% of the file is cached%s",
-		 sc->load.kind, sc->load.block_kib, sc->load.timeout_s, sc->load.cache_floor_pct,
-		 sc->load.drop_cache ? "; then the cache is dropped again" : "");
-	fact_add(out, "probe", "%s on CPUs %s, every %u us, from %u us on", strbuf_str(&count),
-		 sc->probe.cpus, sc->probe.period_us, sc->probe.threshold_us);
-	fact_add(out, "positive control",
-		 "a stall of %u ms is injected before each trial and must be seen within %u ms of "
-		 "its length",
-		 sc->controls.stall_ms, sc->controls.stall_tolerance_ms);
-	fact_add(out, "negative control", "%s must stay below %u ms",
-		 watch.len ? strbuf_str(&watch) : "nothing", sc->controls.noise_max_ms);
-	fact_add(out, "stimulus", "%s, done within %u ms, seen by the kernel within %u ms",
-		 sc->stimulus.kind, sc->stimulus.apply_timeout_ms, sc->stimulus.seen_timeout_ms);
-	fact_add(out, "window", "%u ms of listening, up to %u ms while a stall goes on",
-		 sc->window.min_ms, sc->window.max_ms);
-	fact_add(
-		out, "limit",
-		"no delay of a trial over %u ms, in more than %u %% of trials, at %u %% confidence",
-		sc->limit.max_ms, sc->limit.tolerated_over_pct, sc->limit.confidence_pct);
-	fact_add(out, "trials", "%u valid ones, %u in a boot, at most %u invalid ones",
-		 sc->trials.valid, sc->trials.per_boot, sc->trials.max_invalid);
+	strbuf_adds(out, "\nWhat is done\n");
+	explain_trial(out, sc);
+	strbuf_adds(out, "\nWhat is judged\n");
+	explain_verdict(out, sc);
+	strbuf_adds(out, "\nHow long it takes\n");
+	explain_time(out, sc);
 }
 
 static int run_explain(struct cli *cli, const struct args *a, struct err *e)
@@ -139,7 +244,8 @@ static int run_explain(struct cli *cli, const struct args *a, struct err *e)
 
 const struct cmd cmd_scenario_explain = {
 	.name = "scenario explain",
-	.summary = "Say in words what a scenario does and what it demands",
+	.summary = "Say in words what a scenario does, in order, and what is judged",
+	.details = "Nothing is run. A SCENARIO without a slash is the name of a scenario.",
 	.positional = {.name = "SCENARIO", .type = OPT_SCENARIO, .min = 1, .max = 1},
 	.run = run_explain,
 };

@@ -19,8 +19,7 @@ void help_add_positional(struct strbuf *out, const struct cmd *cmd)
 	strbuf_addf(out, p->min ? "%s%s" : "[%s%s]", p->name, p->max > 1 ? "…" : "");
 }
 
-/* Adds the words of text, wrapped, with `indent` blanks before each further line. */
-static void add_wrapped(struct strbuf *out, const char *text, size_t at, size_t indent)
+void help_add_wrapped(struct strbuf *out, const char *text, size_t at, size_t indent)
 {
 	const char *p = text;
 	bool is_first = true;
@@ -82,7 +81,7 @@ static void add_option(struct strbuf *out, const struct opt *o)
 		strbuf_addf(out, "\n%*s", HELP_INDENT, "");
 	else
 		strbuf_addf(out, "%*s", HELP_INDENT - (int)text_width(strbuf_str(&left)), "");
-	add_wrapped(out, strbuf_str(&words), HELP_INDENT, HELP_INDENT);
+	help_add_wrapped(out, strbuf_str(&words), HELP_INDENT, HELP_INDENT);
 }
 
 void help_command(struct strbuf *out, const struct cmd *cmd)
@@ -96,10 +95,10 @@ void help_command(struct strbuf *out, const struct cmd *cmd)
 		strbuf_adds(out, " ");
 	help_add_positional(out, cmd);
 	strbuf_adds(out, "\n\n");
-	add_wrapped(out, cmd->summary, 0, 0);
+	help_add_wrapped(out, cmd->summary, 0, 0);
 	if (cmd->details) {
 		strbuf_adds(out, "\n");
-		add_wrapped(out, cmd->details, 0, 0);
+		help_add_wrapped(out, cmd->details, 0, 0);
 	}
 	strbuf_adds(out, "\nOptions:\n");
 	for (const struct opt *o = cmd->options; o && o->name; o++)
@@ -119,7 +118,7 @@ void help_overview(struct strbuf *out)
 		strbuf_addf(&left, "  %s ", (*c)->name);
 		help_add_positional(&left, *c);
 		text_add_padded(out, strbuf_str(&left), CMD_INDENT, false);
-		add_wrapped(out, (*c)->summary, CMD_INDENT, CMD_INDENT);
+		help_add_wrapped(out, (*c)->summary, CMD_INDENT, CMD_INDENT);
 	}
 	strbuf_adds(out, "\n'stallrig help COMMAND' or 'stallrig COMMAND --help' tells more,\n"
 			 "stallrig(1) everything.\n");

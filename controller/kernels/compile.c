@@ -284,7 +284,7 @@ static int run_make(const struct compile *c, const char *const *targets, const c
 /* ---- config ---- */
 
 /* "virtual" or a path. *ret_arch: the part that comes on top for this arch, NULL = none. */
-static int find_config(const struct compile *c, const char *name, char **ret, char **ret_arch,
+static int find_config(const char *name, const char *arch, char **ret, char **ret_arch,
 		       struct err *e)
 {
 	auto_free char *dir = path_data("fixtures/kernels");
@@ -301,7 +301,7 @@ static int find_config(const struct compile *c, const char *name, char **ret, ch
 	if (!parse_is_name(name) || access(path, R_OK) < 0)
 		return err_set(e, ERR_USAGE, ENOENT,
 			       "config '%s': neither a file nor a fragment in %s", name, dir);
-	for_arch = xasprintf("%s/%s-%s.config", dir, name, c->arch);
+	for_arch = xasprintf("%s/%s-%s.config", dir, name, arch);
 	*ret = take(path);
 	if (access(for_arch, R_OK) == 0)
 		*ret_arch = take(for_arch);
@@ -322,24 +322,29 @@ static int add_config(const char *path, struct strbuf *out, struct err *e)
 	return 0;
 }
 
-/* All fragments one after the other; a later line wins over an earlier one. */
-static int join_configs(const struct compile *c, struct strbuf *ret, struct err *e)
+int kernel_configs_join(const char *const *configs, size_t n, const char *arch, struct strbuf *ret,
+			struct err *e)
 {
 	int r = 0;
 
-	if (c->cfg->n_configs == 0)
+	if (n == 0)
 		return err_set(e, ERR_USAGE, EINVAL, "no config named, e.g. virtual");
-	for (size_t i = 0; i < c->cfg->n_configs && r >= 0; i++) {
+	for (size_t i = 0; i < n && r >= 0; i++) {
 		auto_free char *path = NULL;
 		auto_free char *for_arch = NULL;
 
-		r = find_config(c, c->cfg->configs[i], &path, &for_arch, e);
+		r = find_config(configs[i], arch, &path, &for_arch, e);
 		if (r >= 0)
 			r = add_config(path, ret, e);
 		if (r >= 0)
 			r = add_config(for_arch, ret, e);
 	}
 	return r;
+}
+
+static int join_configs(const struct compile *c, struct strbuf *ret, struct err *e)
+{
+	return kernel_configs_join(c->cfg->configs, c->cfg->n_configs, c->arch, ret, e);
 }
 
 static bool is_complete_config(const char *text)

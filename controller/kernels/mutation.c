@@ -16,7 +16,12 @@ void kernel_mutation_release(struct kernel_mutation *m)
 	free(m->title);
 	free(m->scenario);
 	free(m->expected);
+	free(m->unmutated);
 	free(m->stands_for);
+	free(m->source);
+	free(m->configs);
+	free(m->base);
+	free(m->append);
 	*m = (struct kernel_mutation){0};
 }
 
@@ -57,6 +62,17 @@ static char *head_value(const char *text, const char *key)
 	return strbuf_take(&value);
 }
 
+/* A value of the head that has a default. */
+static char *head_value_or(const char *text, const char *key, const char *if_absent)
+{
+	char *value = head_value(text, key);
+
+	if (*value)
+		return value;
+	free(value);
+	return xstrdup(if_absent);
+}
+
 static int load(const char *dir, const char *file, struct kernel_mutation *ret, struct err *e)
 {
 	struct kernel_mutation m = {
@@ -74,7 +90,12 @@ static int load(const char *dir, const char *file, struct kernel_mutation *ret, 
 	m.title = head_value(strbuf_str(&text), "Title");
 	m.scenario = head_value(strbuf_str(&text), "Scenario");
 	m.expected = head_value(strbuf_str(&text), "Expected");
+	m.unmutated = head_value_or(strbuf_str(&text), "Unmutated", "PASS none-over");
 	m.stands_for = head_value(strbuf_str(&text), "Stands-for");
+	m.source = head_value_or(strbuf_str(&text), "Source", "debian:linux-source-6.1");
+	m.configs = head_value(strbuf_str(&text), "Config");
+	m.base = head_value(strbuf_str(&text), "Base");
+	m.append = head_value(strbuf_str(&text), "Append");
 	if (!*m.title || !*m.stands_for) {
 		r = err_set(e, ERR_CONFIG, EINVAL, "%s: no '%s:' line before the patch", m.path,
 			    *m.title ? "Stands-for" : "Title");

@@ -106,6 +106,46 @@ static int unpack_source(const struct kernels_ctx *ctx, const char *deb, struct 
 	return r;
 }
 
+/* Finds the newest version of a source package; *ret_label is its name and version. */
+static int find_package(struct apt *a, const char *package, struct deb_pkg *ret, char **ret_label,
+			struct err *e)
+{
+	int r;
+
+	r = apt_find(a, package, ret, e);
+	if (r < 0)
+		return r;
+	*ret_label = xasprintf("%s_%s", ret->name, ret->version);
+	return 0;
+}
+
+static int check_package(const char *package, struct err *e)
+{
+	if (strncmp(package, "linux-source-", strlen("linux-source-")) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, EINVAL,
+		       "'%s' is not a package of kernel source, e.g. linux-source-6.1", package);
+}
+
+int source_label(const struct kernels_ctx *ctx, const char *spec, char **ret, struct err *e)
+{
+	auto_deb_pkg struct deb_pkg p = {0};
+	auto_apt struct apt *a = NULL;
+	int r;
+
+	if (strncmp(spec, debian, strlen(debian)) != 0)
+		return err_set(
+			e, ERR_USAGE, EINVAL,
+			"source '%s': only debian:PACKAGE has a version that says what is in "
+			"it",
+			spec);
+	spec += strlen(debian);
+	r = check_package(spec, e);
+	if (r >= 0)
+		r = apt_open(ctx, kernels_host_arch(), &a, e);
+	return r < 0 ? r : find_package(a, spec, &p, ret, e);
+}
+
 static int open_debian(const struct kernels_ctx *ctx, const char *package, struct source *s,
 		       struct err *e)
 {
@@ -115,17 +155,13 @@ static int open_debian(const struct kernels_ctx *ctx, const char *package, struc
 	auto_free char *deb = NULL;
 	int r;
 
-	if (strncmp(package, "linux-source-", strlen("linux-source-")) != 0)
-		return err_set(e, ERR_USAGE, EINVAL,
-			       "'%s' is not a package of kernel source, e.g. linux-source-6.1",
-			       package);
-	r = apt_open(ctx, kernels_host_arch(), &a, e);
+	r = check_package(package, e);
+	if (r >= 0)
+		r = apt_open(ctx, kernels_host_arch(), &a, e);
+	if (r >= 0)
+		r = find_package(a, package, &p, &s->label, e);
 	if (r < 0)
 		return r;
-	r = apt_find(a, package, &p, e);
-	if (r < 0)
-		return r;
-	s->label = xasprintf("%s_%s", p.name, p.version);
 	sub = xasprintf("sources/%s", s->label);
 	for (char *c = sub; *c; c++)
 		if (*c == ':' || *c == '~')

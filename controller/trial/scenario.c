@@ -44,7 +44,7 @@ static const cyaml_schema_field_t irq_fields[] = {TEXT("match", irq_type, match)
 static const cyaml_schema_field_t prepare_fields[] = {
 	UINT("console_loglevel", prepare_type, console_loglevel),
 	PART("irq", prepare_type, irq, irq_fields), TEXT("mount", prepare_type, mount),
-	CYAML_FIELD_END};
+	YAML_FIELD_BOOL_OPTIONAL("hold", prepare_type, hold), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t load_fields[] = {
 	TEXT("kind", load_type, kind),
@@ -52,6 +52,7 @@ static const cyaml_schema_field_t load_fields[] = {
 	UINT("timeout_s", load_type, timeout_s),
 	UINT("cache_floor_pct", load_type, cache_floor_pct),
 	YAML_FIELD_BOOL_OPTIONAL("drop_cache", load_type, drop_cache),
+	YAML_FIELD_BOOL_OPTIONAL("keep_reading", load_type, keep_reading),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t probe_fields[] = {TEXT("cpus", probe_type, cpus),
@@ -68,6 +69,7 @@ static const cyaml_schema_field_t controls_fields[] = {
 
 static const cyaml_schema_field_t stimulus_fields[] = {
 	TEXT("kind", stimulus_type, kind),
+	YAML_FIELD_BOOL_OPTIONAL("unmount_first", stimulus_type, unmount_first),
 	UINT("apply_timeout_ms", stimulus_type, apply_timeout_ms),
 	UINT("seen_timeout_ms", stimulus_type, seen_timeout_ms), CYAML_FIELD_END};
 
@@ -218,6 +220,26 @@ static int check_probe(const struct scenario *sc, const struct yaml_doc *doc, st
 	return 0;
 }
 
+/* Switches that contradict each other. */
+static int check_unplug(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	bool is_mounted = strcmp(sc->prepare.mount, "none") != 0;
+
+	if (sc->prepare.hold && is_mounted)
+		return yaml_complain(doc, "prepare.hold", e,
+				     "only with prepare.mount none: a mount holds the device");
+	/* the target runs one load beside a command */
+	if (sc->prepare.hold && sc->load.keep_reading)
+		return yaml_complain(doc, "prepare.hold", e, "not together with load.keep_reading");
+	if (sc->stimulus.unmount_first && !is_mounted)
+		return yaml_complain(doc, "stimulus.unmount_first", e,
+				     "nothing is mounted (prepare.mount none)");
+	if (sc->stimulus.unmount_first && sc->load.keep_reading)
+		return yaml_complain(doc, "stimulus.unmount_first", e,
+				     "not together with load.keep_reading");
+	return 0;
+}
+
 static int check(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
 {
 	int r;
@@ -229,6 +251,9 @@ static int check(const struct scenario *sc, const struct yaml_doc *doc, struct e
 	if (r < 0)
 		return r;
 	r = check_choices(sc, doc, e);
+	if (r < 0)
+		return r;
+	r = check_unplug(sc, doc, e);
 	if (r < 0)
 		return r;
 	return check_probe(sc, doc, e);

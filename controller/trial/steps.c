@@ -265,6 +265,53 @@ static int check_content(struct runner *rn, struct err *e)
 	return 0;
 }
 
+/* What the load that runs beside the commands says about itself. */
+static int read_load(struct runner *rn, struct strbuf *ret, struct err *e)
+{
+	strbuf_reset(ret);
+	return link_call(rig_link(rn->rig), CALL_NS, ret, e, "load");
+}
+
+/*
+ * Waits until the load beside the commands says `word`, e.g. "held=1", or has ended. 0 also if it
+ * did neither in time.
+ */
+static int await_load(struct runner *rn, const char *word, struct strbuf *ret, struct err *e)
+{
+	nsec_t until_ns = waiter_now(rn->w) + STICK_NS;
+	int r;
+
+	for (;;) {
+		r = read_load(rn, ret, e);
+		if (r < 0 || (word && strstr(strbuf_str(ret), word)) ||
+		    !strstr(strbuf_str(ret), "state=running") || waiter_now(rn->w) >= until_ns)
+			return r;
+		r = waiter_sleep(rn->w, POLL_NS, e);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int end_load(struct runner *rn, struct err *e)
+{
+	return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "kill-load");
+}
+
+/* Without a holder the device's page cache goes away at its last close. */
+static int hold_device(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	int r;
+
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "hold path=%s bg=1", rn->device);
+	if (r >= 0)
+		r = await_load(rn, "held=1", &reply, e);
+	if (r >= 0 && !strstr(strbuf_str(&reply), "held=1"))
+		return err_set(e, ERR_TARGET, EIO, "agent: %s is not held: %s", rn->device,
+			       strbuf_str(&reply));
+	return r;
+}
+
 static int step_load(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
@@ -296,6 +343,11 @@ static int step_load(struct runner *rn, struct err *e)
 			       rig->stick.file);
 	} else {
 		(void)snprintf(rn->file_path, sizeof(rn->file_path), "%s", rn->device);
+	}
+	if (rn->sc->prepare.hold) {
+		r = hold_device(rn, e);
+		if (r < 0)
+			return r;
 	}
 	r = link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, &reply, e,
 		      "dd if=%s of=/dev/null bs=%uk count=%u", rn->file_path,
@@ -354,6 +406,23 @@ static bool disconnect_is_there(void *arg)
 	       runner_has_crash(rn);
 }
 
+/* What is to go on, or to have ended, when the stick goes away. */
+static int prepare_cut(struct runner *rn, struct err *e)
+{
+	int r;
+
+	if (rn->sc->stimulus.unmount_first) {
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR);
+		if (r < 0)
+			return r;
+	}
+	if (rn->sc->load.keep_reading)
+		return link_call(rig_link(rn->rig), CALL_NS, NULL, e,
+				 "dd if=%s of=/dev/null bs=%uk iflag=direct bg=1", rn->device,
+				 rn->sc->load.block_kib);
+	return 0;
+}
+
 static int step_cut(struct runner *rn, struct err *e)
 {
 	struct stick_switch *sw = rig_switch(rn->rig);
@@ -363,6 +432,9 @@ static int step_cut(struct runner *rn, struct err *e)
 	int r;
 
 	runner_phase(rn, "trial %u: cut", rn->trial->number);
+	r = prepare_cut(rn, e);
+	if (r < 0)
+		return r;
 	deadline_ns = waiter_now(rn->w) + rn->sc->stimulus.apply_timeout_ms * NSEC_PER_MSEC;
 	r = switch_set(sw, SWITCH_OFF, deadline_ns, &change, e);
 	if (r < 0)
@@ -477,6 +549,29 @@ static int step_attribute(struct runner *rn, struct err *e)
 	return STEP_GO;
 }
 
+/* The reader must have been in the middle of its work when the stick went away. */
+static int step_reader(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	int64_t status = 0;
+	int r;
+
+	if (rn->sc->prepare.hold)
+		return end_load(rn, e);
+	if (!rn->sc->load.keep_reading)
+		return STEP_GO;
+	r = await_load(rn, NULL, &reply, e);
+	if (r < 0)
+		return r;
+	/* a dd that met no error has read to the end of the stick, which was still there */
+	if (strstr(strbuf_str(&reply), "state=ended") &&
+	    parse_pair_i64(strbuf_str(&reply), "exit", &status) && status == 0)
+		return err_set(e, ERR_TARGET, EALREADY,
+			       "the reader had read the whole stick before it was cut: %s",
+			       strbuf_str(&reply));
+	return end_load(rn, e);
+}
+
 static int step_replug(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
@@ -485,7 +580,7 @@ static int step_replug(struct runner *rn, struct err *e)
 	int r;
 
 	runner_phase(rn, "trial %u: plugging in again", rn->trial->number);
-	if (strcmp(rn->sc->prepare.mount, "ro") == 0) {
+	if (strcmp(rn->sc->prepare.mount, "ro") == 0 && !rn->sc->stimulus.unmount_first) {
 		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR);
 		if (r < 0)
 			return r;
@@ -529,6 +624,7 @@ static const struct step {
 	{"cut", step_cut, EVIDENCE_CUT_APPLIED},
 	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
 	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
+	{"reader", step_reader, EVIDENCE_CACHE_LOADED},
 	{"replug", step_replug, EVIDENCE_REPLUGGED},
 	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
 };
@@ -546,6 +642,11 @@ static int recover(struct runner *rn, struct err *e)
 	nsec_t deadline_ns = waiter_now(rn->w) + STICK_NS;
 	int r;
 
+	if (rn->sc->prepare.hold || rn->sc->load.keep_reading) {
+		r = end_load(rn, e);
+		if (r < 0)
+			return r;
+	}
 	/* not mounted is fine */
 	if (link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR) < 0)
 		err_clear(e);

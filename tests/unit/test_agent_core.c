@@ -353,6 +353,37 @@ static void test_a_load_runs_beside_commands_until_it_ends_or_is_killed(void **s
 	assert_contains(heard(t), "state=killed");
 }
 
+static void test_a_file_is_held_open_until_the_load_is_killed(void **state)
+{
+	struct talk *t = *state;
+	pid_t pid;
+
+	ask(t, 1, "hello s 1");
+	ask(t, 2, "hold path=/dev/zero bg=0");
+	await(t, "2 err EINVAL hold: only with bg=1, it does not end\n");
+	ask(t, 3, "hold path=/nonexistent/device bg=1");
+	for (uint32_t seq = 4; !strstr(heard(t), "state=failed"); seq++) {
+		ask(t, seq, "load");
+		assert_true(seq < 1000);
+		(void)poll(NULL, 0, 10);
+	}
+	assert_contains(heard(t), "error=ENOENT message=hold: /nonexistent/device");
+
+	ask(t, 2000, "hold path=/dev/zero bg=1");
+	for (uint32_t seq = 2001; !strstr(heard(t), "state=running held=1"); seq++) {
+		ask(t, seq, "load");
+		assert_true(seq < 3000);
+		(void)poll(NULL, 0, 10);
+	}
+	pid = t->ag.load.pid;
+	assert_true(is_running(pid));
+	ask(t, 4000, "kill-load");
+	assert_contains(heard(t), "4000 ok lines=0 killed=1");
+	for (int i = 0; i < 200 && is_running(pid); i++)
+		turn(t, 20);
+	assert_false(is_running(pid));
+}
+
 static void test_a_worker_that_dies_is_an_error_and_not_a_silence(void **state)
 {
 	struct talk *t = *state;
@@ -644,6 +675,7 @@ int main(void)
 		TALK(test_while_a_command_runs_only_hello_ping_and_abort_are_served),
 		TALK(test_a_new_session_ends_what_the_old_one_left_and_the_same_does_not),
 		TALK(test_a_load_runs_beside_commands_until_it_ends_or_is_killed),
+		TALK(test_a_file_is_held_open_until_the_load_is_killed),
 		TALK(test_a_worker_that_dies_is_an_error_and_not_a_silence),
 		TALK(test_an_answer_beyond_the_limit_is_cut_and_says_so),
 		TALK(test_bytes_beyond_the_reply_buffer_are_cut_and_say_so),

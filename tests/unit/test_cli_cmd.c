@@ -93,6 +93,13 @@ static void test_a_wrong_command_line_is_129_with_one_clear_line(void **state)
 		 "stallrig: 'completion': SHELL: 'tcsh' is not one of: bash, zsh, fish\n"},
 		{{"help", "rnu"}, "stallrig: unknown command 'rnu', did you mean 'run'?\n"},
 		{{"help", "run", "x"}, "stallrig: 'help': 'run' has no command 'x'\n"},
+		{{"selftest"},
+		 "stallrig: 'selftest': what is to be tested? There is --mutations\n"},
+		{{"selftest", "--mutations", "--mutation", "nope"},
+		 "stallrig: mutation 'nope' is unknown, see 'stallrig kernel mutations'\n"},
+		{{"selftest", "--mutations", "--scenario", "unplug-raw"},
+		 "stallrig: no mutation belongs to what was asked for, see 'stallrig kernel "
+		 "mutations'\n"},
 	};
 
 	(void)state;
@@ -120,6 +127,9 @@ static void test_unknown_rig_scenario_and_kernel_are_named_and_leave_nothing(voi
 		 "'run': --append: byte 2 is not printable ASCII"},
 		{{"rig", "show", "virtual-x87"}, "'virtual-x87'"},
 		{{"scenario", "check", "unplug"}, "'unplug'"},
+		{{"scenario", "explain", "unplug"}, "'unplug'"},
+		{{"selftest", "--mutations", "--rig", "virtual-x87"}, "'virtual-x87'"},
+		{{"selftest", "--mutations", "--scenario", "unplug"}, "'unplug'"},
 		{{"kernel", "show", "nope"}, "'nope'"},
 		{{"judge", "/nowhere/log"}, "/nowhere/log: No such file"},
 	};
@@ -131,6 +141,53 @@ static void test_unknown_rig_scenario_and_kernel_are_named_and_leave_nothing(voi
 		assert_contains(s.log, cases[i].part);
 		assert_int_equal(s.status, 129);
 		assert_int_equal(access(db, F_OK), -1);
+	}
+}
+
+/* Where a line was wrapped does not matter. */
+static void fold_blanks(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (!strchr(" \n", *from))
+			*to++ = *from;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	*to = '\0';
+}
+
+static void test_a_scenario_is_told_in_the_order_in_which_it_happens(void **state)
+{
+	static const struct {
+		const char *scenario;
+		const char *parts[8];
+	} cases[] = {
+		{"unplug-read",
+		 {"1. The target boots", "2. The stick is mounted read-only", "90 %",
+		  "3. A stall of 60 ms", "4. The stick is unplugged", "5. For 1500 ms",
+		  "above 50 ms", "8 trials in 2 boots"}},
+		{"unplug-unmounted",
+		 {"mounted read-only", "A stall",
+		  "The stick is unmounted. The stick is unplugged"}},
+		{"unplug-uncached", {"read-only", "page cache is dropped again", "A stall"}},
+		{"unplug-raw", {"not mounted", "holds the device open", "A stall"}},
+		{"unplug-reading", {"A stall", "past the page cache", "is unplugged"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_said struct said s = CALL("scenario", "explain", cases[i].scenario);
+		const char *at = s.out;
+
+		assert_int_equal(s.status, 0);
+		fold_blanks(s.out);
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].parts) && cases[i].parts[k]; k++) {
+			at = strstr(at, cases[i].parts[k]);
+			if (!at)
+				fail_msg("%s: no '%s' at its place in: %s", cases[i].scenario,
+					 cases[i].parts[k], s.out);
+		}
 	}
 }
 
@@ -382,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_a_wrong_command_line_is_129_with_one_clear_line),
 		CASE(test_unknown_rig_scenario_and_kernel_are_named_and_leave_nothing),
+		CASE(test_a_scenario_is_told_in_the_order_in_which_it_happens),
 		CASE(test_a_wrong_scenario_file_is_named_with_line_and_column),
 		CASE(test_help_and_version_are_found_in_every_spelling),
 		CASE(test_every_error_has_one_of_two_statuses),

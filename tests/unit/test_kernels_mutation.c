@@ -41,7 +41,32 @@ static void test_the_head_of_a_mutation_is_read_with_its_further_lines(void **st
 	assert_string_equal(m.scenario, "unplug-read");
 	assert_string_equal(m.expected, "FAIL over-limit");
 	assert_string_equal(m.stands_for, "a story that goes on");
+	assert_string_equal(m.unmutated, "PASS none-over");
+	assert_string_equal(m.source, "debian:linux-source-6.1");
+	assert_string_equal(m.configs, "");
+	assert_string_equal(m.base, "");
+	assert_string_equal(m.append, "");
 	kernel_mutation_release(&m);
+}
+
+static void test_what_a_mutation_needs_is_read_from_its_head(void **state)
+{
+	auto_free char *path = ku_path("data/fixtures/kernels/mutations/more.patch");
+	struct kernel_mutation m = {0};
+	struct err e = {0};
+
+	(void)state;
+	put_mutation("more", "Title: t\nStands-for: s\nUnmutated: FAIL over-limit\n"
+			     "Source: debian:linux-source-6.12\nConfig: nvme\n bfq\nBase: one\n"
+			     "Append: quiet workqueue.x=0\n--- a/one.c\n+++ b/one.c\n");
+	assert_int_equal(kernel_mutation_find("more", &m, &e), 0);
+	assert_string_equal(m.unmutated, "FAIL over-limit");
+	assert_string_equal(m.source, "debian:linux-source-6.12");
+	assert_string_equal(m.configs, "nvme bfq");
+	assert_string_equal(m.base, "one");
+	assert_string_equal(m.append, "quiet workqueue.x=0");
+	kernel_mutation_release(&m);
+	assert_int_equal(unlink(path), 0);
 }
 
 static void test_an_unknown_mutation_is_named_with_those_there_are(void **state)
@@ -139,7 +164,8 @@ static void test_the_mutations_of_the_project_are_complete(void **state)
 		char *files[MUTATION_FILES_MAX];
 		size_t n = 0;
 
-		assert_true(*l.v[i].expected);
+		/* an expectation is one of a scenario */
+		assert_int_equal(*l.v[i].scenario != '\0', *l.v[i].expected != '\0');
 		assert_int_equal(patch_files(l.v[i].path, files, &n, &e), 0);
 		while (n)
 			free(files[--n]);
@@ -151,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_head_of_a_mutation_is_read_with_its_further_lines),
+		cmocka_unit_test(test_what_a_mutation_needs_is_read_from_its_head),
 		cmocka_unit_test(test_an_unknown_mutation_is_named_with_those_there_are),
 		cmocka_unit_test(test_a_mutation_without_its_story_is_refused),
 		cmocka_unit_test(test_the_files_of_a_patch_are_limited_and_inside_the_tree),

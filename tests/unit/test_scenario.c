@@ -41,6 +41,38 @@ static void test_every_shipped_scenario_loads(void **state)
 	assert_int_equal(strlen(sc->sha256), 64);
 }
 
+static void test_the_variants_of_unplug_differ_in_what_they_are_about(void **state)
+{
+	static const struct {
+		const char *name, *mount;
+		bool hold, drop_cache, keep_reading, unmount_first;
+		unsigned cache_floor_pct;
+	} cases[] = {
+		{"unplug-read", "ro", false, false, false, false, 90},
+		{"unplug-reading", "ro", false, false, true, false, 90},
+		{"unplug-unmounted", "ro", false, false, false, true, 90},
+		{"unplug-uncached", "ro", false, true, false, false, 0},
+		{"unplug-raw", "none", true, false, false, false, 90},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_scenario struct scenario *sc = NULL;
+		struct err e = {0};
+
+		if (scenario_load(cases[i].name, &sc, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_string_equal(sc->name, cases[i].name);
+		assert_string_equal(sc->prepare.mount, cases[i].mount);
+		assert_int_equal(sc->prepare.hold, cases[i].hold);
+		assert_int_equal(sc->load.drop_cache, cases[i].drop_cache);
+		assert_int_equal(sc->load.keep_reading, cases[i].keep_reading);
+		assert_int_equal(sc->stimulus.unmount_first, cases[i].unmount_first);
+		assert_int_equal(sc->load.cache_floor_pct, cases[i].cache_floor_pct);
+		assert_int_equal(sc->limit.max_ms, 50);
+	}
+}
+
 static void test_an_unknown_name_lists_what_there_is(void **state)
 {
 	struct scenario *sc = NULL;
@@ -80,6 +112,9 @@ static void test_mistakes_are_named_with_file_line_and_column(void **state)
 		{"max_ms: 50", "max_mss: 50", "max_mss"},
 		{"block_kib:", "drop_cache: perhaps\n  block_kib:", "drop_cache"},
 		{"mount: ro ", "mount: rw ", "not one of: ro, none"},
+		{"mount: ro ", "hold: true\n  mount: ro ", "only with prepare.mount none"},
+		{"mount: ro ", "hold: 2\n  mount: none ", "hold"},
+		{"kind: unplug", "kind: unplug\n  unmount_first: maybe", "unmount_first"},
 		{"kind: unplug", "kind: unplgu", "stimulus.kind"},
 		{"count: [normal]", "count: [norml]", "norml"},
 		{"count: [normal]", "count: []", "at least one probe"},
@@ -110,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_shipped_scenario_loads),
+		cmocka_unit_test(test_the_variants_of_unplug_differ_in_what_they_are_about),
 		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),
 		cmocka_unit_test(test_a_name_is_never_a_way_out_of_the_folder),
 		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),

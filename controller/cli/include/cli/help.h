@@ -14,3 +14,9 @@ void help_scdoc(struct strbuf *out);
 
 /* "SPEC", "PATH…", "[NAME]", "" for none: how the usage line shows the command's other words. */
 void help_add_positional(struct strbuf *out, const struct cmd *cmd);
+
+/*
+ * Adds the words of text, wrapped for a terminal, and a line end: the first line begins at column
+ * `at`, `indent` blanks stand before each further one.
+ */
+void help_add_wrapped(struct strbuf *out, const char *text, size_t at, size_t indent);

@@ -137,15 +137,21 @@ int kernel_compile(const struct kernels_ctx *ctx, const struct kernel_compile_cf
 
 /*
  * A mutation: a small source edit that re-creates a failure mechanism, or removes one.
- * fixtures/kernels/mutations/NAME.patch; "Key: text" lines stand before the patch.
+ * fixtures/kernels/mutations/NAME.patch; "Key: text" lines stand before the patch. Title and
+ * Stands-for must be there.
  */
 struct kernel_mutation {
 	char *name;
 	char *path;
 	char *title;      /* what it changes */
 	char *scenario;   /* that must tell it apart; "" none */
-	char *expected;   /* that scenario's verdict and reason: "FAIL over-limit" */
+	char *expected;   /* that scenario's verdict and reason: "FAIL over-limit"; "" none */
+	char *unmutated;  /* the same of the kernel without it; "PASS none-over" unless said */
 	char *stands_for; /* the history that it re-creates */
+	char *source;     /* that it is made for; "debian:linux-source-6.1" unless said */
+	char *configs;    /* fragments on top of virtual, "nvme bfq"; "" none */
+	char *base;       /* mutations that the kernel without it has as well, "a b"; "" none */
+	char *append;     /* on the command line of both kernels; "" nothing */
 };
 
 struct kernel_mutation_list {
@@ -156,6 +162,30 @@ void kernel_mutation_list_release(struct kernel_mutation_list *l);
 
 /* ERR_CONFIG names a file whose head is not complete. */
 int kernel_mutations(struct kernel_mutation_list *ret, struct err *e) must_check;
+
+#define KERNEL_WORDS_MAX 16 /* names in configs or base of a mutation */
+
+/* Which of the two kernels that a mutation is about. Strings are borrowed. */
+struct kernel_mutant_cfg {
+	const struct kernel_mutation *mutation;
+	bool is_mutated;    /* else the kernel that it is held against */
+	const char *source; /* "debian:PACKAGE"; NULL = the mutation's */
+	const char *arch;   /* NULL = the host's */
+	unsigned jobs;      /* 0 = one a CPU */
+};
+/*
+ * The build of these words, out of the store if it was made before, else as kernel_compile(). It is
+ * known by what goes into it: the version of the source, the options, the edits and the arch; its
+ * name is "selftest-…". Two mutations that are held against equal kernels share one.
+ */
+int kernel_mutant_ensure(const struct kernels_ctx *ctx, const struct kernel_mutant_cfg *cfg,
+			 struct kernel_build **ret, struct err *e) must_check;
+/*
+ * The same name without making anything, so that equal kernels can be told. Asks the registry for
+ * the version of the source. Caller frees.
+ */
+int kernel_mutant_name(const struct kernels_ctx *ctx, const struct kernel_mutant_cfg *cfg,
+		       char **ret, struct err *e) must_check;
 
 /*
  * Finds a build: its name, "debian:6.1" (newest of that series in the store), or a path to a build

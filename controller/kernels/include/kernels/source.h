@@ -24,6 +24,13 @@ DEFINE_AUTO(source, struct source *, source_close)
 #define auto_source AUTO(source)
 
 /*
+ * What source_open() would call the source "debian:PACKAGE": its name and newest version. ERR_USAGE
+ * for a folder, whose name says nothing about what is in it. Caller frees.
+ */
+int source_label(const struct kernels_ctx *ctx, const char *spec, char **ret,
+		 struct err *e) must_check;
+
+/*
  * Brings the tree back to what it was before the last mutations (also if a build was killed
  * meanwhile) and then applies these. ERR_USAGE: there is no such mutation, or it does not fit
  * this source. Not for trees in place.
@@ -46,3 +53,12 @@ void kernel_mutation_release(struct kernel_mutation *m);
  */
 int patch_files(const char *path, char *ret[MUTATION_FILES_MAX], size_t *ret_n,
 		struct err *e) must_check;
+
+/* ---- compile.c ---- */
+
+/*
+ * Appends the options of these configs (see struct kernel_compile_cfg), one file after the other; a
+ * later line wins over an earlier one. ERR_USAGE names one that is not there.
+ */
+int kernel_configs_join(const char *const *configs, size_t n, const char *arch, struct strbuf *ret,
+			struct err *e) must_check;

@@ -26,13 +26,15 @@ struct scenario {
 			unsigned cpu;
 		} irq;
 		char *mount; /* "ro": mounted read-only; "none": read from the device itself */
+		bool hold;   /* keep the device open from before the load until after the cut */
 	} prepare;
 	struct {
 		char *kind; /* "dd" */
 		unsigned block_kib;
 		unsigned timeout_s;
 		unsigned cache_floor_pct;
-		bool drop_cache; /* drop the page cache again after the load (negative control) */
+		bool drop_cache;   /* drop the page cache again after the load (negative control) */
+		bool keep_reading; /* read the device past the page cache while it is cut */
 	} load;
 	struct {
 		char *cpus;   /* "all" or a CPU list as "0-1,3" */
@@ -46,7 +48,8 @@ struct scenario {
 		unsigned stall_ms, stall_tolerance_ms, noise_max_ms;
 	} controls;
 	struct {
-		char *kind; /* "unplug" */
+		char *kind;         /* "unplug" */
+		bool unmount_first; /* unmount just before the cut (negative control) */
 		unsigned apply_timeout_ms, seen_timeout_ms;
 	} stimulus;
 	struct {
