@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: bisect */
 #include "bisect/rig_bench.h"
-#include "unit.h"
+#include "bisect_unit.h"
 
 static void test_only_the_wanted_failure_is_an_observation(void **state)
 {
@@ -86,13 +86,181 @@ static void test_a_hotfix_rule_has_three_parts(void **state)
 	}
 }
 
+/* ---- with git and a build command, without a rig ---- */
+
+static struct bisect_setup setup_of(const char *build, char **hotfixes, size_t n)
+{
+	struct bisect_setup s;
+
+	bisect_setup_default(&s);
+	s.repo = bu_repo;
+	s.rig = (char *)(uintptr_t)STALLRIG_SOURCE_DIR "/fixtures/rigs/virtual-x86.yaml";
+	s.scenario = (char *)(uintptr_t)STALLRIG_SOURCE_DIR "/hil/scenarios/unplug-read.yaml";
+	s.arch = (char *)(uintptr_t) "x86_64";
+	s.failure = (char *)(uintptr_t) "over-limit";
+	s.build = (char *)(uintptr_t)build;
+	s.hotfixes = hotfixes;
+	s.n_hotfixes = n;
+	return s;
+}
+
+/* Builds the commit; returns why it is untestable. */
+static char *build(const struct bisect_setup *s, const char *rev, int wanted, struct err *e)
+{
+	auto_free char *dir = xasprintf("%s/bench", bu_dir);
+	const struct rig_bench_cfg cfg = {.setup = s, .dir = dir, .w = bu_w};
+	auto_rig_bench struct rig_bench *rb = NULL;
+	auto_free char *sha = bu_sha(rev);
+	char why[300] = "";
+	int r;
+
+	if (rig_bench_open(&cfg, &rb, e) < 0)
+		fail_msg("%s", e->text);
+	r = rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, "k", why, sizeof(why), e);
+	if (r != wanted)
+		fail_msg("%s: %d: %s", rev, r, e->text);
+	return xstrdup(why);
+}
+
+static int set_up(void **state)
+{
+	auto_free char *cache = NULL;
+
+	if (bu_set_up(state) < 0)
+		return -1;
+	bu_make_repo(8);
+	cache = xasprintf("%s/cache", bu_dir);
+	setenv("STALLRIG_CACHE", cache, 1);
+	free(bu_sh("cd repo; echo fixed >>Makefile; git diff >../fix.patch; git checkout -q .;"
+		   "sed 's/^ 0$/ something else/' ../fix.patch >../no-fit.patch"));
+	return 0;
+}
+
+static void test_a_hotfix_is_in_the_tree_of_the_commits_of_its_rule_alone(void **state)
+{
+	static const struct {
+		const char *rev;
+		bool is_fixed;
+	} cases[] = {
+		{"c2", false}, {"c3", true},  {"c4", true}, {"c5", true},  {"c6", false},
+		{"c8", false}, {"c0", false}, {"c5", true}, {"c1", false},
+	};
+	auto_free char *rule = xasprintf("c3..c6=%s/fix.patch", bu_dir);
+	char *rules[] = {rule};
+	struct bisect_setup s =
+		setup_of("test $(git rev-parse HEAD) = $STALLRIG_COMMIT || exit 200;"
+			 "grep -q fixed Makefile && exit 125; echo not fixed; exit 1",
+			 rules, 1);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = {0};
+		auto_free char *why = build(&s, cases[i].rev, 0, &e);
+
+		assert_contains(why, cases[i].is_fixed ? "skips it (125)"
+						       : "the build command failed: not fixed");
+	}
+}
+
+static void test_a_hotfix_that_does_not_fit_makes_the_commit_untestable(void **state)
+{
+	auto_free char *rule = xasprintf("c3..c6=%s/no-fit.patch", bu_dir);
+	char *rules[] = {rule};
+	struct bisect_setup s = setup_of("exit 125", rules, 1);
+	struct err e = {0};
+	auto_free char *why = build(&s, "c4", 0, &e);
+	auto_free char *outside = build(&s, "c7", 0, &e);
+
+	(void)state;
+	assert_contains(why, "does not fit");
+	assert_contains(why, "no-fit.patch");
+	assert_contains(outside, "skips it (125)");
+}
+
+static void test_hotfix_rules_are_checked_before_anything_is_built(void **state)
+{
+	const struct {
+		char *rule;
+		const char *wanted;
+	} cases[] = {
+		{xasprintf("nowhere..c6=%s/fix.patch", bu_dir), "nowhere"},
+		{xasprintf("c3..c6=%s/missing.patch", bu_dir), "missing.patch"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *rules[] = {cases[i].rule};
+		struct bisect_setup s = setup_of("exit 125", rules, 1);
+		auto_free char *dir = xasprintf("%s/bench", bu_dir);
+		const struct rig_bench_cfg cfg = {.setup = &s, .dir = dir, .w = bu_w};
+		struct rig_bench *rb = NULL;
+		struct err e = {0};
+
+		assert_true(rig_bench_open(&cfg, &rb, &e) < 0);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_contains(e.text, "hotfix");
+		assert_contains(e.text, cases[i].wanted);
+		free(cases[i].rule);
+	}
+}
+
+static void test_a_build_command_can_end_the_bisect(void **state)
+{
+	struct bisect_setup s = setup_of("exit 130", NULL, 0);
+	struct err e = {0};
+	auto_free char *why = build(&s, "c4", -ECANCELED, &e);
+
+	(void)state;
+	assert_string_equal(why, "");
+	assert_contains(e.text, "status 130");
+}
+
+static void test_a_build_that_leaves_no_kernel_is_an_error_that_says_so(void **state)
+{
+	struct bisect_setup s = setup_of("true", NULL, 0);
+	auto_free char *dir = xasprintf("%s/bench", bu_dir);
+	const struct rig_bench_cfg cfg = {.setup = &s, .dir = dir, .w = bu_w};
+	auto_rig_bench struct rig_bench *rb = NULL;
+	auto_free char *sha = bu_sha("c4");
+	char why[300] = "";
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(rig_bench_open(&cfg, &rb, &e), 0);
+	assert_true(rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, "k", why, sizeof(why),
+					    &e) < 0);
+	assert_contains(e.text, "the build command left no kernel");
+}
+
+static void test_the_worktree_is_gone_with_gits_note_of_it(void **state)
+{
+	struct err e = {0};
+	auto_free char *before = NULL;
+	auto_free char *after = NULL;
+
+	(void)state;
+	before = bu_sh("git -C repo worktree list | wc -l; ls cache/worktrees | wc -l");
+	assert_string_equal(before, "2\n2");
+	assert_int_equal(rig_bench_remove_worktree(bu_w, bu_repo, &e), 0);
+	/* once more is fine */
+	assert_int_equal(rig_bench_remove_worktree(bu_w, bu_repo, &e), 0);
+	after = bu_sh("git -C repo worktree list | wc -l; ls cache/worktrees | wc -l");
+	assert_string_equal(after, "1\n0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_the_wanted_failure_is_an_observation),
 		cmocka_unit_test(test_a_delay_that_had_not_ended_is_censored),
 		cmocka_unit_test(test_a_hotfix_rule_has_three_parts),
+		cmocka_unit_test(test_a_hotfix_is_in_the_tree_of_the_commits_of_its_rule_alone),
+		cmocka_unit_test(test_a_hotfix_that_does_not_fit_makes_the_commit_untestable),
+		cmocka_unit_test(test_hotfix_rules_are_checked_before_anything_is_built),
+		cmocka_unit_test(test_a_build_command_can_end_the_bisect),
+		cmocka_unit_test(test_a_build_that_leaves_no_kernel_is_an_error_that_says_so),
+		cmocka_unit_test(test_the_worktree_is_gone_with_gits_note_of_it),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, bu_tear_down);
 }
