@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* So many boots in a row without one valid trial: the bench is to blame, or nothing can be said. */
-#define EMPTY_BOOTS_MAX 3
-#define NAME_MAX_LEN    32
+#define EMPTY_BOOTS_MAX  3
+#define CONFIRM_PER_BOOT 4
 
 struct bisect {
 	char *dir;
@@ -68,9 +68,11 @@ const char *bisect_dir_of(const struct bisect *b)
 	return b->dir;
 }
 
-char *bisect_kernel_name(const char *sha, bool is_confirm)
+char *bisect_kernel_name(const char *sha, enum bisect_kernel kind)
 {
-	return xasprintf("%.*s%s", HISTORY_SHORT_LEN, sha, is_confirm ? "-c" : "");
+	static const char *const suffix[] = {"", "-c", "-r"};
+
+	return xasprintf("%.*s%s", HISTORY_SHORT_LEN, sha, suffix[kind]);
 }
 
 /* ---- records ---- */
@@ -319,9 +321,38 @@ static int cmp_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static size_t delays_of(const struct bisect *b, uint32_t commit, bool only_confirm, double **ret)
+/* Of the search and, as they count like the others, of the confirmation; or of the other two
+   alone. */
+static bool is_trial_of(const struct bisect *b, const json_t *o, uint32_t commit,
+			enum bisect_kernel kind)
 {
-	const char *sha = history_sha(&b->history, commit);
+	if (strcmp(text_in(o, "kind"), "trial") != 0 ||
+	    !is_type(o, kind == BISECT_KERNEL_REVERT ? "revert" : "event") ||
+	    strcmp(text_in(o, "commit"), history_sha(&b->history, commit)) != 0)
+		return false;
+	return kind != BISECT_KERNEL_CONFIRM || json_is_true(json_object_get(o, "confirm"));
+}
+
+static unsigned count_trials(const struct bisect *b, uint32_t commit, enum bisect_kernel kind,
+			     unsigned *ret_over)
+{
+	unsigned n = 0;
+
+	*ret_over = 0;
+	for (size_t i = 0; i < journal_n(b->journal); i++) {
+		const json_t *o = journal_at(b->journal, i);
+
+		if (!is_trial_of(b, o, commit, kind))
+			continue;
+		n++;
+		*ret_over += json_is_true(json_object_get(o, "over"));
+	}
+	return n;
+}
+
+static size_t delays_of(const struct bisect *b, uint32_t commit, enum bisect_kernel kind,
+			double **ret)
+{
 	double *v = xcalloc(journal_n(b->journal) + 1, sizeof(*v));
 	size_t n = 0;
 
@@ -329,8 +360,7 @@ static size_t delays_of(const struct bisect *b, uint32_t commit, bool only_confi
 		const json_t *o = journal_at(b->journal, i);
 		double ms = number_in(o, "delay_ms", -1);
 
-		if (is_event(o, "trial") && strcmp(text_in(o, "commit"), sha) == 0 && ms >= 0 &&
-		    (!only_confirm || json_is_true(json_object_get(o, "confirm"))))
+		if (is_trial_of(b, o, commit, kind) && ms >= 0)
 			v[n++] = ms;
 	}
 	if (n)
@@ -341,7 +371,7 @@ static size_t delays_of(const struct bisect *b, uint32_t commit, bool only_confi
 
 size_t bisect_delays_of(const struct bisect *b, uint32_t commit, double **ret)
 {
-	return delays_of(b, commit, false, ret);
+	return delays_of(b, commit, BISECT_KERNEL_SEARCH, ret);
 }
 
 /* Number of this commit's next boot: a boot that a kill cut short has used up its own. */
@@ -367,16 +397,8 @@ static void count_side(const struct bisect *b, struct bisect_side *s)
 	auto_free double *delays = NULL;
 	size_t n;
 
-	for (size_t i = 0; i < journal_n(b->journal); i++) {
-		const json_t *o = journal_at(b->journal, i);
-
-		if (!is_event(o, "trial") || strcmp(text_in(o, "commit"), s->sha) != 0 ||
-		    !json_is_true(json_object_get(o, "confirm")))
-			continue;
-		s->trials++;
-		s->over += json_is_true(json_object_get(o, "over"));
-	}
-	n = delays_of(b, s->commit, true, &delays);
+	s->trials = count_trials(b, s->commit, BISECT_KERNEL_CONFIRM, &s->over);
+	n = delays_of(b, s->commit, BISECT_KERNEL_CONFIRM, &delays);
 	s->p50_ms = n ? delays[n / 2] : -1;
 	s->worst_ms = n ? delays[n - 1] : -1;
 }
@@ -424,9 +446,54 @@ void bisect_confirmation_of(const struct bisect *b, struct bisect_confirmation *
 	*ret = c;
 }
 
+/* Why it was given up, from the journal. */
+static const char *no_revert(const struct bisect *b, const char *culprit)
+{
+	for (size_t i = 0; i < journal_n(b->journal); i++) {
+		const json_t *o = journal_at(b->journal, i);
+
+		if (is_type(o, "revert") && strcmp(text_in(o, "kind"), "untestable") == 0 &&
+		    strcmp(text_in(o, "reverted"), culprit) == 0)
+			return text_in(o, "reason");
+	}
+	return NULL;
+}
+
+void bisect_revert_of(const struct bisect *b, struct bisect_revert *ret)
+{
+	struct bisect_revert v = {.p50_ms = -1, .worst_ms = -1};
+	uint32_t tip = (uint32_t)b->history.n - 1;
+	struct bisect_confirmation c;
+	auto_free double *delays = NULL;
+	size_t n;
+
+	bisect_confirmation_of(b, &c);
+	v.is_wanted = b->setup.has_revert && c.is_confirmed;
+	if (v.is_wanted) {
+		uint32_t culprit = c.sides[0].commit;
+
+		if (culprit == tip)
+			v.impossible = "the culprit is the bad end; without it its parent is left";
+		else if (b->history.v[culprit].n_parent_shas > 1)
+			v.impossible = "the culprit is a merge";
+		else
+			v.impossible = no_revert(b, c.sides[0].sha);
+		v.trials = count_trials(b, tip, BISECT_KERNEL_REVERT, &v.over);
+		v.end_trials = count_trials(b, tip, BISECT_KERNEL_SEARCH, &v.end_over);
+		n = delays_of(b, tip, BISECT_KERNEL_REVERT, &delays);
+		v.p50_ms = n ? delays[n / 2] : -1;
+		v.worst_ms = n ? delays[n - 1] : -1;
+		v.is_complete = v.impossible || v.trials >= b->setup.confirm;
+		v.is_cured = v.is_complete && !v.impossible &&
+			     (uint64_t)v.over * v.end_trials < (uint64_t)v.end_over * v.trials;
+	}
+	*ret = v;
+}
+
 bool bisect_is_over(const struct bisect *b)
 {
 	struct bisect_confirmation c;
+	struct bisect_revert v;
 	struct bisect_next next;
 
 	bisect_core_next(b->core, &next);
@@ -435,7 +502,8 @@ bool bisect_is_over(const struct bisect *b)
 	if (next.state != BISECT_DONE)
 		return false;
 	bisect_confirmation_of(b, &c);
-	return !c.is_wanted || c.is_complete || c.n_sides < 2;
+	bisect_revert_of(b, &v);
+	return !c.is_wanted || c.n_sides < 2 || (c.is_complete && (!v.is_wanted || v.is_complete));
 }
 
 /* ---- going on ---- */
@@ -499,11 +567,11 @@ static int note_untestable(struct going *g, uint32_t commit, const char *why, st
 }
 
 /* *ret_is_there: the kernel can be booted; false: it was noted as untestable. */
-static int ensure_kernel(struct going *g, uint32_t commit, bool is_confirm, bool *ret_is_there,
-			 struct err *e)
+static int ensure_kernel(struct going *g, uint32_t commit, enum bisect_kernel kind,
+			 bool *ret_is_there, struct err *e)
 {
 	const char *sha = history_sha(&g->b->history, commit);
-	auto_free char *name = bisect_kernel_name(sha, is_confirm);
+	auto_free char *name = bisect_kernel_name(sha, kind);
 	char untestable[300] = "";
 	nsec_t from = wall_now();
 	json_t *o;
@@ -513,7 +581,7 @@ static int ensure_kernel(struct going *g, uint32_t commit, bool is_confirm, bool
 	if (g->bench->has_kernel(g->bench->self, name))
 		return 0;
 	say_now(g, "building %.12s %s", sha, history_subject(&g->b->history, commit));
-	r = g->bench->build(g->bench->self, sha, name, untestable, sizeof(untestable), e);
+	r = g->bench->build(g->bench->self, sha, NULL, name, untestable, sizeof(untestable), e);
 	if (r < 0)
 		return err_wrap(e, "building %.12s", sha);
 	if (*untestable) {
@@ -527,10 +595,11 @@ static int ensure_kernel(struct going *g, uint32_t commit, bool is_confirm, bool
 	return note(g->b, o, e);
 }
 
-static int note_boot(struct going *g, uint32_t commit, bool is_confirm,
+static int note_boot(struct going *g, uint32_t commit, enum bisect_kernel kind,
 		     const struct bisect_boot *boot, struct err *e)
 {
 	struct bisect *b = g->b;
+	bool is_revert = kind == BISECT_KERNEL_REVERT;
 	unsigned number = next_boot(b, commit);
 	unsigned made = boot->n + boot->invalid;
 	int r = 0;
@@ -539,20 +608,24 @@ static int note_boot(struct going *g, uint32_t commit, bool is_confirm,
 		const struct bisect_observation *t = &boot->v[i];
 		json_t *o = new_event(b, BISECT_EV_TRIAL, commit);
 
+		/* no trial of a commit: the core does not see it */
+		if (is_revert)
+			json_object_set_new(o, "type", json_string("revert"));
 		json_object_set_new(o, "boot", json_integer(number));
 		json_object_set_new(o, "over", json_boolean(t->is_over));
 		if (t->delay_ms >= 0)
 			json_object_set_new(o, "delay_ms", json_real(t->delay_ms));
 		if (t->is_censored)
 			json_object_set_new(o, "censored", json_true());
-		if (is_confirm)
+		if (kind == BISECT_KERNEL_CONFIRM)
 			json_object_set_new(o, "confirm", json_true());
 		if (*t->trial)
 			json_object_set_new(o, "trial", json_string(t->trial));
 		r = note(b, o, e);
 	}
 	if (r >= 0) {
-		json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:i}", "type", "boot", "commit",
+		json_t *o = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i}", "type",
+				      is_revert ? "revert" : "boot", "kind", "boot", "commit",
 				      history_sha(&b->history, commit), "boot", (int)number,
 				      "valid", (int)boot->n, "invalid", (int)boot->invalid);
 
@@ -567,6 +640,21 @@ static int note_boot(struct going *g, uint32_t commit, bool is_confirm,
 		r = note(b, o, e);
 	}
 	return r;
+}
+
+static int note_no_revert(struct going *g, const char *why, struct err *e)
+{
+	const struct history *h = &g->b->history;
+	struct bisect_confirmation c;
+	json_t *o;
+
+	bisect_confirmation_of(g->b, &c);
+	say(g, "%.12s without %.12s cannot be tested: %s", h->bad, c.sides[0].sha, why);
+	o = json_pack("{s:s, s:s, s:s, s:s}", "type", "revert", "kind", "untestable", "commit",
+		      h->bad, "reverted", c.sides[0].sha);
+	if (o && json_object_set_new(o, "reason", json_string(why)) < 0)
+		(void)json_object_set_new(o, "reason", json_string("not UTF-8 text"));
+	return note(g->b, o, e);
 }
 
 static void say_boot(struct going *g, uint32_t commit, const struct bisect_boot *boot)
@@ -584,14 +672,12 @@ static void say_boot(struct going *g, uint32_t commit, const struct bisect_boot 
 	    history_subject(&g->b->history, commit));
 }
 
-/* One boot of one commit, from build to journal. */
-static int measure(struct going *g, uint32_t commit, bool is_confirm, unsigned trials,
-		   struct err *e)
+static int boot_and_note(struct going *g, uint32_t commit, enum bisect_kernel kind, unsigned trials,
+			 struct err *e)
 {
 	const char *sha = history_sha(&g->b->history, commit);
-	auto_free char *name = bisect_kernel_name(sha, is_confirm);
+	auto_free char *name = bisect_kernel_name(sha, kind);
 	struct bisect_boot boot = {.boot_s = -1, .trials_s = -1};
-	bool is_there = false;
 	int r;
 
 	if (g->b->setup.trials_per_boot_max && trials > g->b->setup.trials_per_boot_max)
@@ -600,16 +686,15 @@ static int measure(struct going *g, uint32_t commit, bool is_confirm, unsigned t
 		trials = 1;
 	if (trials > BISECT_BOOT_TRIALS_MAX)
 		trials = BISECT_BOOT_TRIALS_MAX;
-	r = ensure_kernel(g, commit, is_confirm, &is_there, e);
-	if (r < 0 || !is_there)
-		return r;
 	say_now(g, "booting %.12s for %u trials", sha, trials);
 	r = g->bench->boot(g->bench->self, name, trials, &boot, e);
 	if (r < 0)
 		return err_wrap(e, "testing %.12s", sha);
-	r = note_boot(g, commit, is_confirm, &boot, e);
+	r = note_boot(g, commit, kind, &boot, e);
 	if (r < 0)
 		return r;
+	if (*boot.untestable && kind == BISECT_KERNEL_REVERT)
+		return note_no_revert(g, boot.untestable, e);
 	if (*boot.untestable)
 		return note_untestable(g, commit, boot.untestable, e);
 	say_boot(g, commit, &boot);
@@ -620,6 +705,17 @@ static int measure(struct going *g, uint32_t commit, bool is_confirm, unsigned t
 		e, ERR_RIG, EIO,
 		"%u boots in a row without a valid trial, the last for want of evidence '%s'",
 		g->empty_boots, boot.missing);
+}
+
+/* One boot of one commit, from build to journal. */
+static int measure(struct going *g, uint32_t commit, enum bisect_kernel kind, unsigned trials,
+		   struct err *e)
+{
+	bool is_there = false;
+	int r;
+
+	r = ensure_kernel(g, commit, kind, &is_there, e);
+	return r < 0 || !is_there ? r : boot_and_note(g, commit, kind, trials, e);
 }
 
 static void say_posterior(struct going *g, const struct bisect_next *next)
@@ -643,7 +739,8 @@ static void say_posterior(struct going *g, const struct bisect_next *next)
 static int confirm_once(struct going *g, const struct bisect_confirmation *c, struct err *e)
 {
 	const struct bisect_side *side = &c->sides[0];
-	unsigned per_boot = g->b->setup.trials_per_boot_max ? g->b->setup.trials_per_boot_max : 4;
+	unsigned per_boot = g->b->setup.trials_per_boot_max ? g->b->setup.trials_per_boot_max
+							    : CONFIRM_PER_BOOT;
 	unsigned left;
 
 	for (unsigned i = 1; i < c->n_sides; i++)
@@ -652,7 +749,33 @@ static int confirm_once(struct going *g, const struct bisect_confirmation *c, st
 	left = g->b->setup.confirm - side->trials;
 	say(g, "confirming: %.12s, rebuilt, %u of %u trials so far", side->sha, side->trials,
 	    g->b->setup.confirm);
-	return measure(g, side->commit, true, left < per_boot ? left : per_boot, e);
+	return measure(g, side->commit, BISECT_KERNEL_CONFIRM, left < per_boot ? left : per_boot,
+		       e);
+}
+
+/* A boot of the bad end without the culprit. */
+static int revert_once(struct going *g, const char *culprit, unsigned made, struct err *e)
+{
+	const struct bisect_setup *s = &g->b->setup;
+	unsigned per_boot = s->trials_per_boot_max ? s->trials_per_boot_max : CONFIRM_PER_BOOT;
+	const char *tip = g->b->history.bad;
+	auto_free char *name = bisect_kernel_name(tip, BISECT_KERNEL_REVERT);
+	char untestable[300] = "";
+	unsigned left = s->confirm - made;
+	int r;
+
+	say(g, "the bad end %.12s without %.12s: %u of %u trials so far", tip, culprit, made,
+	    s->confirm);
+	if (!g->bench->has_kernel(g->bench->self, name)) {
+		r = g->bench->build(g->bench->self, tip, culprit, name, untestable,
+				    sizeof(untestable), e);
+		if (r < 0)
+			return err_wrap(e, "building %.12s without %.12s", tip, culprit);
+		if (*untestable)
+			return note_no_revert(g, untestable, e);
+	}
+	return boot_and_note(g, (uint32_t)g->b->history.n - 1, BISECT_KERNEL_REVERT,
+			     left < per_boot ? left : per_boot, e);
 }
 
 static int go_on(struct going *g, struct err *e)
@@ -671,11 +794,15 @@ static int go_on(struct going *g, struct err *e)
 			return r;
 		bisect_core_next(b->core, &next);
 		if (next.state == BISECT_DONE) {
+			struct bisect_revert v;
+
 			bisect_confirmation_of(b, &c);
-			r = confirm_once(g, &c, e);
+			bisect_revert_of(b, &v);
+			r = v.is_wanted ? revert_once(g, c.sides[0].sha, v.trials, e)
+					: confirm_once(g, &c, e);
 		} else {
 			say_posterior(g, &next);
-			r = measure(g, next.commit, false, next.trials_per_boot, e);
+			r = measure(g, next.commit, BISECT_KERNEL_SEARCH, next.trials_per_boot, e);
 		}
 		if (r < 0)
 			return r;

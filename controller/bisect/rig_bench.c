@@ -345,8 +345,20 @@ static bool bench_has_kernel(void *self, const char *name)
 	return access(json, F_OK) == 0;
 }
 
-static int bench_build(void *self, const char *sha, const char *name, char *ret_untestable,
-		       size_t cap, struct err *e)
+/* In the tree and forgotten: git does not wait for a commit of it. -ECHILD if it does not fit. */
+static int revert(struct rig_bench *rb, const char *sha, struct err *e)
+{
+	const char *const args[] = {"revert", "--no-commit", sha, NULL};
+	const char *const quit[] = {"revert", "--quit", NULL};
+	struct err ignored = {0};
+	int r = git_run(rb->cfg.w, rb->worktree, args, NULL, e);
+
+	(void)!git_run(rb->cfg.w, rb->worktree, quit, NULL, &ignored);
+	return r;
+}
+
+static int bench_build(void *self, const char *sha, const char *reverted, const char *name,
+		       char *ret_untestable, size_t cap, struct err *e)
 {
 	struct rig_bench *rb = self;
 	auto_free char *log = xasprintf("%s/%s.log", rb->logs, name);
@@ -355,6 +367,15 @@ static int bench_build(void *self, const char *sha, const char *name, char *ret_
 	r = need_disk(rb->cfg.dir, e);
 	if (r >= 0 && rb->is_own_worktree)
 		r = check_out(rb, sha, e);
+	if (r >= 0 && reverted) {
+		r = revert(rb, reverted, e);
+		if (r == -ECHILD) {
+			(void)snprintf(ret_untestable, cap,
+				       "%.12s cannot be reverted there: %.160s", reverted, e->text);
+			err_clear(e);
+			return 0;
+		}
+	}
 	for (size_t i = 0; i < rb->cfg.setup->n_hotfixes && r >= 0; i++) {
 		r = apply_hotfix(rb, rb->cfg.setup->hotfixes[i], sha, e);
 		if (r == -ECHILD) {
@@ -494,7 +515,7 @@ static int bench_boot(void *self, const char *name, unsigned trials, struct bise
 int rig_bench_step(struct rig_bench *rb, const char *sha, unsigned trials, struct run **ret,
 		   struct err *e)
 {
-	auto_free char *name = bisect_kernel_name(sha, false);
+	auto_free char *name = bisect_kernel_name(sha, BISECT_KERNEL_SEARCH);
 	char untestable[300] = "";
 	int r;
 
@@ -503,7 +524,7 @@ int rig_bench_step(struct rig_bench *rb, const char *sha, unsigned trials, struc
 		if (r < 0)
 			return r;
 	}
-	r = bench_build(rb, sha, name, untestable, sizeof(untestable), e);
+	r = bench_build(rb, sha, NULL, name, untestable, sizeof(untestable), e);
 	if (r < 0)
 		return r;
 	if (*untestable) {

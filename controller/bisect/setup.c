@@ -108,6 +108,7 @@ json_t *bisect_setup_to_json(const struct bisect_setup *s)
 				    number_keys[i].is_count ? json_integer(*(const unsigned *)p)
 							    : json_real(*(const double *)p));
 	}
+	json_object_set_new(o, "revert", json_boolean(s->has_revert));
 	json_object_set_new(o, "paths", texts_to_json(s->paths, s->n_paths));
 	json_object_set_new(o, "hotfixes", texts_to_json(s->hotfixes, s->n_hotfixes));
 	return o;
@@ -157,6 +158,7 @@ int bisect_setup_from_json(const json_t *o, struct bisect_setup *ret, struct err
 		else
 			*(double *)p = json_number_value(v);
 	}
+	s.has_revert = json_is_true(json_object_get(o, "revert"));
 	texts_from_json(json_object_get(o, "paths"), &s.paths, &s.n_paths);
 	texts_from_json(json_object_get(o, "hotfixes"), &s.hotfixes, &s.n_hotfixes);
 	if (r < 0) {

@@ -71,9 +71,9 @@ void bisect_plan_text(const struct bisect *b, struct strbuf *out)
 		    est.builds, est.boots, est.trials, est.hours, s->cost.build_cold_s,
 		    s->cost.build_warm_s, s->cost.boot_s, s->cost.trial_s);
 	if (s->confirm)
-		strbuf_addf(out,
-			    "and then     culprit and parents rebuilt, %u trials each in turn\n",
-			    s->confirm);
+		strbuf_addf(
+			out, "and then     culprit and parents rebuilt, %u trials each in turn%s\n",
+			s->confirm, s->has_revert ? "; the bad end with the culprit reverted" : "");
 	strbuf_addf(out, "folder       %s\n", bisect_dir_of(b));
 }
 
@@ -112,6 +112,27 @@ static void add_confirmation(const struct bisect *b, struct strbuf *out)
 	}
 }
 
+static void add_revert(const struct bisect *b, struct strbuf *out)
+{
+	struct bisect_revert v;
+
+	bisect_revert_of(b, &v);
+	if (!v.is_wanted)
+		return;
+	strbuf_adds(out, "the bad end without the culprit: ");
+	if (v.impossible) {
+		strbuf_addf(out, "not tested, %s\n", v.impossible);
+		return;
+	}
+	strbuf_addf(out, "%u of %u trials fail", v.over, v.trials);
+	if (v.p50_ms >= 0)
+		strbuf_addf(out, ", p50 %.1f ms, worst %.1f ms", v.p50_ms, v.worst_ms);
+	strbuf_addf(out, "; with it %u of %u\n%s\n", v.end_over, v.end_trials,
+		    !v.is_complete ? "(going on)"
+		    : v.is_cured   ? "Reverting it helps."
+				   : "Reverting it does NOT help: something else fails there too.");
+}
+
 void bisect_status_text(const struct bisect *b, struct strbuf *out)
 {
 	struct bisect_estimate est;
@@ -134,6 +155,7 @@ void bisect_status_text(const struct bisect *b, struct strbuf *out)
 		strbuf_addf(out, "%s\n", next.why);
 	}
 	add_confirmation(b, out);
+	add_revert(b, out);
 }
 
 /* ---- the report ---- */
@@ -220,6 +242,7 @@ static void add_culprit(struct waiter *w, const struct bisect *b, uint32_t culpr
 			    "go together.\n");
 	strbuf_adds(out, "\n");
 	add_confirmation(b, out);
+	add_revert(b, out);
 }
 
 static void add_untestable(const struct bisect *b, struct strbuf *out)
@@ -251,8 +274,14 @@ static void add_how_again(const struct bisect *b, struct strbuf *out)
 		strbuf_addf(out, " --config %s", s->config);
 	if (s->build)
 		strbuf_addf(out, " --build '%s'", s->build);
+	if (strcmp(s->failure, "over-limit") != 0)
+		strbuf_addf(out, " --failure '%s'", s->failure);
+	if (s->append)
+		strbuf_addf(out, " --append '%s'", s->append);
 	for (size_t i = 0; i < s->n_paths; i++)
 		strbuf_addf(out, " --path %s", s->paths[i]);
+	for (size_t i = 0; i < s->n_hotfixes; i++)
+		strbuf_addf(out, " --hotfix %s", s->hotfixes[i]);
 	strbuf_adds(out, "\n");
 }
 
@@ -408,11 +437,31 @@ static json_t *confirmation_json(const struct bisect_confirmation *c)
 	return o;
 }
 
+static json_t *revert_json(const struct bisect_revert *v)
+{
+	json_t *o = json_object();
+
+	if (v->impossible) {
+		set(o, "impossible", text_json(v->impossible));
+		return o;
+	}
+	set(o, "complete", json_boolean(v->is_complete));
+	set(o, "cured", json_boolean(v->is_cured));
+	set(o, "trials", json_integer(v->trials));
+	set(o, "over", json_integer(v->over));
+	if (v->p50_ms >= 0) {
+		set(o, "p50_ms", json_real(v->p50_ms));
+		set(o, "worst_ms", json_real(v->worst_ms));
+	}
+	return o;
+}
+
 int bisect_json(const struct bisect *b, struct strbuf *out, struct err *e)
 {
 	const struct bisect_core *core = bisect_core_of(b);
 	auto_free uint32_t *answer = NULL;
 	struct bisect_confirmation c;
+	struct bisect_revert v;
 	struct bisect_estimate est;
 	struct bisect_used used;
 	struct bisect_next next;
@@ -426,6 +475,7 @@ int bisect_json(const struct bisect *b, struct strbuf *out, struct err *e)
 	bisect_core_estimate(core, &est);
 	bisect_core_used(core, &used);
 	bisect_confirmation_of(b, &c);
+	bisect_revert_of(b, &v);
 	set(o, "state", json_string(bisect_state_name(next.state)));
 	set(o, "over", json_boolean(bisect_is_over(b)));
 	if (next.state == BISECT_DONE && n == 1)
@@ -457,6 +507,8 @@ int bisect_json(const struct bisect *b, struct strbuf *out, struct err *e)
 	}
 	if (c.is_wanted && c.n_sides)
 		set(o, "confirmation", confirmation_json(&c));
+	if (v.is_wanted)
+		set(o, "revert", revert_json(&v));
 	text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	if (!text)

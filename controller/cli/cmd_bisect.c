@@ -141,6 +141,9 @@ static const struct opt start_options[] = {
 	 .max = 1000,
 	 .absent = "10",
 	 .help = "trials of the rebuilt culprit and of each parent at the end, in turn"},
+	{.name = "revert",
+	 .type = OPT_FLAG,
+	 .help = "then test the bad end with the culprit reverted too, as many trials"},
 	{.name = "ends",
 	 .type = OPT_COUNT,
 	 .arg = "N",
@@ -303,6 +306,11 @@ static int setup_of(const struct args *a, struct bisect_setup *s, struct err *e)
 	s->failure = xstrdup(args_has(a, "failure") ? args_text(a, "failure") : "over-limit");
 	take_list(a, "path", &s->paths, &s->n_paths);
 	s->confirm = args_count(a, "confirm", s->confirm);
+	s->has_revert = args_has(a, "revert");
+	if (s->has_revert && s->confirm == 0)
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "--revert: it is tested after the confirmation, which --confirm=0 "
+			       "leaves out");
 	s->ends_min_trials = args_count(a, "ends", s->ends_min_trials);
 	if (s->ends_max_trials < s->ends_min_trials)
 		s->ends_max_trials = s->ends_min_trials;

@@ -95,6 +95,9 @@ struct fake_bench {
 	unsigned full_disk_builds; /* so many builds find the disk full */
 	unsigned empty_boots;      /* so many boots have only invalid trials */
 	unsigned builds, boots;
+	bool has_conflict;   /* nothing can be reverted */
+	bool has_second_one; /* reverting the guilty commit does not help */
+	char reverted[64];
 	char order[512]; /* "C" and "P" of the boots of rebuilt kernels */
 	char built[128][64];
 	unsigned n_built;
@@ -111,12 +114,18 @@ static inline bool fake_has_kernel(void *self, const char *name)
 	return false;
 }
 
-static inline int fake_build(void *self, const char *sha, const char *name, char *ret_untestable,
-			     size_t cap, struct err *e)
+static inline int fake_build(void *self, const char *sha, const char *revert, const char *name,
+			     char *ret_untestable, size_t cap, struct err *e)
 {
 	struct fake_bench *f = self;
 
 	f->builds++;
+	if (revert)
+		(void)snprintf(f->reverted, sizeof(f->reverted), "%s", revert);
+	if (revert && f->has_conflict) {
+		(void)snprintf(ret_untestable, cap, "a conflict");
+		return 0;
+	}
 	if (f->full_disk_builds) {
 		f->full_disk_builds--;
 		return err_set(e, ERR_INTERNAL, ENOSPC, "the disk is full");
@@ -134,6 +143,8 @@ static inline bool fake_is_bad(const struct fake_bench *f, const char *name)
 {
 	auto_free char *sha = xasprintf("%.12s", name);
 
+	if (strstr(name, "-r"))
+		return f->has_second_one;
 	return strstr(f->bad, sha) != NULL;
 }
 
@@ -196,8 +207,7 @@ static inline void fake_release(struct fake_bench *f)
 }
 #define auto_fake __attribute__((cleanup(fake_release)))
 
-/* Starts c0..cN in a folder of this name. */
-static inline struct bisect *bu_start(const char *name, const char *bad)
+static inline struct bisect *bu_start_as(const char *name, const char *bad, bool has_revert)
 {
 	auto_free char *dir = xasprintf("%s/%s", bu_dir, name);
 	struct bisect_setup s;
@@ -210,10 +220,22 @@ static inline struct bisect *bu_start(const char *name, const char *bad)
 	s.scenario = xstrdup("scenario");
 	s.arch = xstrdup("x86_64");
 	s.failure = xstrdup("over-limit");
+	s.has_revert = has_revert;
 	if (bisect_start(bu_w, dir, &s, "c0", bad, &b, &e) < 0)
 		fail_msg("%s", e.text);
 	bisect_setup_release(&s);
 	return b;
+}
+
+/* Starts c0..cN in a folder of this name. */
+static inline struct bisect *bu_start(const char *name, const char *bad)
+{
+	return bu_start_as(name, bad, false);
+}
+
+static inline struct bisect *bu_start_reverting(const char *name, const char *bad)
+{
+	return bu_start_as(name, bad, true);
 }
 
 static inline struct bisect *bu_open(const char *name)

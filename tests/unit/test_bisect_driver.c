@@ -221,6 +221,59 @@ static void test_what_is_told_counts_and_is_in_the_log_for_git(void **state)
 	assert_int_equal(bisect_tell(b, "ffffffff", "bad", 0.99, &e), -ENOENT);
 }
 
+static void test_the_bad_end_without_the_culprit_is_tested_if_it_is_asked_for(void **state)
+{
+	static const struct {
+		const char *guilty;
+		bool has_conflict, has_second_one;
+		const char *wanted, *in_json;
+	} cases[] = {
+		{"c30", false, false, "Reverting it helps.", "\"cured\":true"},
+		{"c30", false, true, "Reverting it does NOT help", "\"cured\":false"},
+		{"c30", true, false, "not tested, a conflict", "\"impossible\":\"a conflict\""},
+		{"c5", false, false, "not tested, the culprit is a merge", "is a merge"},
+		{"c40", false, false, "not tested, the culprit is the bad end", "is the bad end"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *name = xasprintf("revert-%zu", i);
+		auto_free char *sha = bu_sha(cases[i].guilty);
+		auto_bisect struct bisect *b = bu_start_reverting(name, "c40");
+		auto_fake struct fake_bench f = bu_bench(sha);
+		auto_strbuf struct strbuf text = STRBUF_INIT;
+		auto_free char *json = NULL;
+		struct bisect_revert v;
+		struct err e = {0};
+
+		f.has_conflict = cases[i].has_conflict;
+		f.has_second_one = cases[i].has_second_one;
+		/* stopped in the middle of it, it goes on there */
+		f.bench.self = &f;
+		while (bisect_revert_of(b, &v), !v.is_wanted) {
+			f.stop_after = f.boots + 1;
+			if (bisect_go_on(b, &f.bench, NULL, &e) >= 0)
+				break;
+			assert_int_equal(e.kind, ERR_STOPPED);
+			err_clear(&e);
+			bisect_close(take(b));
+			b = bu_open(name);
+		}
+		f.stop_after = 0;
+		go_on(b, &f);
+		assert_true(bisect_is_over(b));
+		bisect_revert_of(b, &v);
+		assert_true(v.is_wanted && v.is_complete);
+		assert_int_equal(v.trials, v.impossible ? 0 : 10);
+		if (strcmp(cases[i].guilty, "c30") == 0)
+			assert_string_equal(f.reverted, sha);
+		bisect_result_text(bu_w, b, &text);
+		assert_contains(strbuf_str(&text), cases[i].wanted);
+		json = json_of(b);
+		assert_contains(json, cases[i].in_json);
+	}
+}
+
 static void test_a_second_bisect_of_the_same_name_is_refused(void **state)
 {
 	auto_free char *dir = xasprintf("%s/twice", bu_dir);
@@ -266,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_boots_without_a_valid_trial_stop_it_and_name_the_evidence),
 		cmocka_unit_test(test_an_end_that_cannot_be_tested_stops_it),
 		cmocka_unit_test(test_what_is_told_counts_and_is_in_the_log_for_git),
+		cmocka_unit_test(test_the_bad_end_without_the_culprit_is_tested_if_it_is_asked_for),
 		cmocka_unit_test(test_a_second_bisect_of_the_same_name_is_refused),
 		cmocka_unit_test(test_the_plan_says_how_much_there_is_to_do),
 	};

@@ -105,7 +105,8 @@ static struct bisect_setup setup_of(const char *build, char **hotfixes, size_t n
 }
 
 /* Builds the commit; returns why it is untestable. */
-static char *build(const struct bisect_setup *s, const char *rev, int wanted, struct err *e)
+static char *build_without(const struct bisect_setup *s, const char *rev, const char *revert,
+			   int wanted, struct err *e)
 {
 	auto_free char *dir = xasprintf("%s/bench", bu_dir);
 	const struct rig_bench_cfg cfg = {.setup = s, .dir = dir, .w = bu_w};
@@ -116,10 +117,15 @@ static char *build(const struct bisect_setup *s, const char *rev, int wanted, st
 
 	if (rig_bench_open(&cfg, &rb, e) < 0)
 		fail_msg("%s", e->text);
-	r = rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, "k", why, sizeof(why), e);
+	r = rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, revert, "k", why, sizeof(why), e);
 	if (r != wanted)
 		fail_msg("%s: %d: %s", rev, r, e->text);
 	return xstrdup(why);
+}
+
+static char *build(const struct bisect_setup *s, const char *rev, int wanted, struct err *e)
+{
+	return build_without(s, rev, NULL, wanted, e);
 }
 
 static int set_up(void **state)
@@ -204,6 +210,25 @@ static void test_hotfix_rules_are_checked_before_anything_is_built(void **state)
 	}
 }
 
+static void test_a_commit_is_reverted_in_the_tree_or_why_not_is_said(void **state)
+{
+	struct bisect_setup s =
+		setup_of("test -e Documentation/a && echo a is there; exit 1", NULL, 0);
+	auto_free char *c1 = bu_sha("c1"); /* made Documentation/a */
+	auto_free char *c2 = bu_sha("c2"); /* others wrote beside its line */
+	struct err e = {0};
+	auto_free char *as_it_is = build(&s, "c8", 0, &e);
+	auto_free char *without = build_without(&s, "c8", c1, 0, &e);
+	auto_free char *conflict = build_without(&s, "c8", c2, 0, &e);
+	auto_free char *again = build(&s, "c8", 0, &e);
+
+	(void)state;
+	assert_contains(as_it_is, "a is there");
+	assert_null(strstr(without, "a is there"));
+	assert_contains(conflict, "cannot be reverted there");
+	assert_contains(again, "a is there");
+}
+
 static void test_a_build_command_can_end_the_bisect(void **state)
 {
 	struct bisect_setup s = setup_of("exit 130", NULL, 0);
@@ -227,8 +252,8 @@ static void test_a_build_that_leaves_no_kernel_is_an_error_that_says_so(void **s
 
 	(void)state;
 	assert_int_equal(rig_bench_open(&cfg, &rb, &e), 0);
-	assert_true(rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, "k", why, sizeof(why),
-					    &e) < 0);
+	assert_true(rig_bench_of(rb)->build(rig_bench_of(rb)->self, sha, NULL, "k", why,
+					    sizeof(why), &e) < 0);
 	assert_contains(e.text, "the build command left no kernel");
 }
 
@@ -257,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_a_hotfix_is_in_the_tree_of_the_commits_of_its_rule_alone),
 		cmocka_unit_test(test_a_hotfix_that_does_not_fit_makes_the_commit_untestable),
 		cmocka_unit_test(test_hotfix_rules_are_checked_before_anything_is_built),
+		cmocka_unit_test(test_a_commit_is_reverted_in_the_tree_or_why_not_is_said),
 		cmocka_unit_test(test_a_build_command_can_end_the_bisect),
 		cmocka_unit_test(test_a_build_that_leaves_no_kernel_is_an_error_that_says_so),
 		cmocka_unit_test(test_the_worktree_is_gone_with_gits_note_of_it),

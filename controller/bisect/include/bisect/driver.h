@@ -27,6 +27,7 @@ struct bisect_setup {
 	char *failure;
 	double target;    /* wanted probability of the answer */
 	unsigned confirm; /* trials of the culprit and of each parent at the end; 0 = none */
+	bool has_revert;  /* and then the bad end with the culprit reverted, as many trials */
 	unsigned ends_min_trials, ends_max_trials, max_trials;
 	unsigned trials_per_boot_max; /* 0 = as the core says */
 	unsigned jobs;
@@ -60,11 +61,12 @@ struct bisect_bench {
 	/* True if the kernel of this name is there already. */
 	bool (*has_kernel)(void *self, const char *name);
 	/*
-	 * Builds the commit under the name. 0, with why it is untestable in ret_untestable or ""
-	 * there; an error is the bench's or the machine's (-ENOSPC) and ends the bisect for now.
+	 * Builds the commit under the name, with `revert`, a commit in it (NULL = none), reverted.
+	 * 0, with why it is untestable in ret_untestable or "" there; an error is the bench's or
+	 * the machine's (-ENOSPC) and ends the bisect for now.
 	 */
-	int (*build)(void *self, const char *sha, const char *name, char *ret_untestable,
-		     size_t cap, struct err *e);
+	int (*build)(void *self, const char *sha, const char *revert, const char *name,
+		     char *ret_untestable, size_t cap, struct err *e);
 	/* Boots it once and makes so many trials. Errors as above. */
 	int (*boot)(void *self, const char *name, unsigned trials, struct bisect_boot *ret,
 		    struct err *e);
@@ -135,6 +137,18 @@ struct bisect_confirmation {
 };
 void bisect_confirmation_of(const struct bisect *b, struct bisect_confirmation *ret);
 
+/* The bad end without the culprit, after a confirmation that confirms. */
+struct bisect_revert {
+	bool is_wanted;         /* asked for, and there is a confirmed culprit */
+	const char *impossible; /* why it cannot be tested; NULL = it can */
+	bool is_complete;
+	unsigned trials, over;
+	double p50_ms, worst_ms;       /* < 0 = nothing measured */
+	unsigned end_trials, end_over; /* of the bad end as it is, all its trials */
+	bool is_cured;                 /* complete, and it fails less often than the bad end */
+};
+void bisect_revert_of(const struct bisect *b, struct bisect_revert *ret);
+
 /* True if nothing is left to be done. */
 bool bisect_is_over(const struct bisect *b);
 
@@ -144,5 +158,10 @@ const char *bisect_reason_of(const struct bisect *b, uint32_t commit);
 /* Delays in ms of all trials of a commit, ascending; caller frees *ret. Crashes are left out. */
 size_t bisect_delays_of(const struct bisect *b, uint32_t commit, double **ret);
 
-/* "a1b2c3d4e5f6", and for the rebuilt one of the confirmation "a1b2c3d4e5f6-c". Caller frees. */
-char *bisect_kernel_name(const char *sha, bool is_confirm);
+enum bisect_kernel {
+	BISECT_KERNEL_SEARCH,  /* "a1b2c3d4e5f6" */
+	BISECT_KERNEL_CONFIRM, /* "a1b2c3d4e5f6-c", rebuilt */
+	BISECT_KERNEL_REVERT,  /* "a1b2c3d4e5f6-r", the bad end without the culprit */
+};
+/* Caller frees. */
+char *bisect_kernel_name(const char *sha, enum bisect_kernel kind);
