@@ -69,7 +69,7 @@ static int add_cell(struct matrix *m, const struct kernel_mutation *mutation, co
 	const char *text = is_mutated ? mutation->expected : mutation->unmutated;
 	struct matrix_cell *c = find_cell(m, mutation->scenario, kernel, mutation->append);
 	const char *reason = NULL;
-	enum verdict expected;
+	enum verdict expected = VERDICT_INCONCLUSIVE;
 	int r;
 
 	r = parse_expectation(mutation, key, text, &expected, &reason, e);
