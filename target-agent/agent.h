@@ -86,6 +86,7 @@ int verb_cache(struct request *rq, struct err *e) must_check;
 int verb_cat(struct request *rq, struct err *e) must_check;
 int verb_clock(struct request *rq, struct err *e) must_check;
 int verb_dd(struct request *rq, struct err *e) must_check;
+int verb_dds(struct request *rq, struct err *e) must_check;
 int verb_dmesg(struct request *rq, struct err *e) must_check;
 int verb_dmesg_level(struct request *rq, struct err *e) must_check;
 int verb_drop_caches(struct request *rq, struct err *e) must_check;
@@ -98,11 +99,14 @@ int verb_mount(struct request *rq, struct err *e) must_check;
 int verb_pin_irq(struct request *rq, struct err *e) must_check;
 int verb_probe_control(struct request *rq, struct err *e) must_check;
 int verb_probe_read(struct request *rq, struct err *e) must_check;
+int verb_random(struct request *rq, struct err *e) must_check;
+int verb_sh(struct request *rq, struct err *e) must_check;
 int verb_sha256(struct request *rq, struct err *e) must_check;
 int verb_stall(struct request *rq, struct err *e) must_check;
 int verb_stick(struct request *rq, struct err *e) must_check;
 int verb_umount(struct request *rq, struct err *e) must_check;
 int verb_unload(struct request *rq, struct err *e) must_check;
+int verb_walk(struct request *rq, struct err *e) must_check;
 int verb_write(struct request *rq, struct err *e) must_check;
 
 /* --- files of /proc, /sys and /dev --------------------------------------------------------- */
@@ -173,6 +177,8 @@ struct reply {
 
 #define AGENT_OUT_MAX     ((size_t)4 * FRAME_MAX)
 #define AGENT_SESSION_MAX 64
+/* lines of a load that are kept; further ones are lost. 512 jobs with a line each fit. */
+#define AGENT_LOAD_LINES_MAX ((size_t)64 << 10)
 
 struct agent {
 	const char *link_name; /* "stdio", "fd:N" or a path */
@@ -194,9 +200,11 @@ struct agent {
 	int64_t power_ns;
 
 	struct job command;
-	struct job load;             /* dd with bg=1 */
-	const char *load_state;      /* "none", "running", "ended", "failed", "killed" */
-	char load_result[FRAME_MAX]; /* encoded words: progress, or how it ended */
+	struct job load;                       /* a verb with bg=1 */
+	const char *load_state;                /* "none", "running", "ended", "failed", "killed" */
+	char load_result[FRAME_MAX];           /* encoded words: progress, or how it ended */
+	char load_lines[AGENT_LOAD_LINES_MAX]; /* all that it said, a line each; NUL-terminated */
+	size_t load_lines_len;
 };
 
 /*

@@ -227,16 +227,35 @@ static void reply_add(void *self, enum answer_kind kind, const char *body)
 	rep->len += frame_build(rep->seq, text, rep->buf + rep->len, sizeof(rep->buf) - rep->len);
 }
 
-/* answer_sink_fn of the load: only its newest line or its end is kept. */
+/* Appends what fits as a whole. */
+static void keep_line(struct agent *ag, const char *text, const char *end)
+{
+	size_t n = strlen(text) + strlen(end);
+
+	if (n >= sizeof(ag->load_lines) - ag->load_lines_len)
+		return;
+	ag->load_lines_len +=
+		(size_t)sprintf(ag->load_lines + ag->load_lines_len, "%s%s", text, end);
+}
+
+/* answer_sink_fn of the load: its lines are kept, and its newest one or its end as its result. */
 static void load_note(void *self, enum answer_kind kind, const char *body)
 {
 	struct agent *ag = self;
 
-	if (kind == ANSWER_PART)
-		return;
-	if (kind == ANSWER_DATA) {
-		(void)frame_decode_word(body, strlen(body), ag->load_result,
-					sizeof(ag->load_result));
+	if (kind == ANSWER_DATA || kind == ANSWER_PART) {
+		char text[FRAME_MAX];
+
+		if (!frame_decode_word(body, strlen(body), text, sizeof(text)))
+			return;
+		keep_line(ag, text, kind == ANSWER_DATA ? "\n" : "");
+		if (kind == ANSWER_DATA) {
+			/* a line of a program's own words is no progress */
+			struct answer words = {0};
+
+			answer_pairs(&words, text);
+			(void)snprintf(ag->load_result, sizeof(ag->load_result), "%s", words.ok);
+		}
 		return;
 	}
 	ag->load_state = kind == ANSWER_OK ? "ended" : "failed";
@@ -258,6 +277,8 @@ static void forget_session(struct agent *ag)
 	job_kill(&ag->load);
 	ag->load_state = "none";
 	ag->load_result[0] = '\0';
+	ag->load_lines[0] = '\0';
+	ag->load_lines_len = 0;
 	ag->reply.state = REPLY_NONE;
 	ag->reply.len = 0;
 	ag->reply.sent = 0;
@@ -321,7 +342,8 @@ static bool own_verb(struct agent *ag, const struct frame *f, struct answer *a, 
 {
 	bool is_power = strcmp(f->verb, "poweroff") == 0 || strcmp(f->verb, "reboot") == 0;
 
-	if (!is_power && strcmp(f->verb, "load") != 0 && strcmp(f->verb, "kill-load") != 0)
+	if (!is_power && strcmp(f->verb, "load") != 0 && strcmp(f->verb, "load-lines") != 0 &&
+	    strcmp(f->verb, "kill-load") != 0)
 		return false;
 	*ret = 0;
 	if (f->n_words) {
@@ -332,6 +354,8 @@ static bool own_verb(struct agent *ag, const struct frame *f, struct answer *a, 
 	} else if (strcmp(f->verb, "load") == 0) {
 		answer_word(a, "state", "%s", ag->load_state);
 		answer_encoded(a, ag->load_result);
+	} else if (strcmp(f->verb, "load-lines") == 0) {
+		answer_text(a, ag->load_lines);
 	} else {
 		answer_word(a, "killed", "%d", ag->load.pid ? 1 : 0);
 		if (ag->load.pid)
@@ -356,6 +380,8 @@ static int start_load(struct agent *ag, const struct verb *v, const struct reque
 		return r;
 	ag->load_state = "running";
 	ag->load_result[0] = '\0';
+	ag->load_lines[0] = '\0';
+	ag->load_lines_len = 0;
 	return 0;
 }
 

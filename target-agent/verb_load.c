@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verb_load.c - programs of the target as load: dd and sha256sum, their output understood. */
-#include "agent.h"
 #include "base/parse.h"
+#include "program.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,13 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-struct program {
-	pid_t pid;
-	int out_fd;
-};
-
-/* Starts argv with one of its streams (1 or 2) on a pipe and the others on /dev/null. */
-static int program_start(const char *const *argv, int stream, struct program *ret, struct err *e)
+int program_start(const char *const *argv, int stream, struct program *ret, struct err *e)
 {
 	int fds[2];
 	int start_fds[2];
@@ -61,22 +55,12 @@ static int program_start(const char *const *argv, int stream, struct program *re
 	return 0;
 }
 
-/* 0..255, or 128 + the signal. */
-static int exit_code(int status)
+int program_exit_code(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* --- dd ------------------------------------------------------------------------------------ */
-
-/* What dd says about itself at its end. */
-struct dd_report {
-	bool has_in, has_out, has_bytes;
-	uint64_t in_full, in_part, out_full, out_part, bytes;
-	int64_t elapsed_us; /* -1 = it did not say */
-	char last[256];     /* the last line that is none of these */
-	size_t said;        /* bytes of all that */
-};
 
 /* "<full>+<part> records in" */
 static bool parse_records(const char *line, const char *tail, uint64_t *ret_full,
@@ -149,6 +133,21 @@ static void dd_line(struct dd_report *rep, const char *line)
 	}
 }
 
+void dd_report_feed(struct dd_report *rep, const char *bytes, size_t n)
+{
+	rep->said += n;
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] != '\n') {
+			if (rep->len < sizeof(rep->line) - 1)
+				rep->line[rep->len++] = bytes[i];
+			continue;
+		}
+		rep->line[rep->len] = '\0';
+		rep->len = 0;
+		dd_line(rep, rep->line);
+	}
+}
+
 /*
  * All that the process wrote, its messages included. Asking dd itself (SIGUSR1) would cut its
  * reads short, and not each busybox prints bytes.
@@ -177,8 +176,6 @@ static void dd_follow(struct request *rq, const struct program *p, struct dd_rep
 {
 	const int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t next_ns = start_ns + DD_PROGRESS_NS;
-	char line[512];
-	size_t len = 0;
 
 	for (;;) {
 		struct pollfd pfd = {.fd = p->out_fd, .events = POLLIN};
@@ -200,17 +197,7 @@ static void dd_follow(struct request *rq, const struct program *p, struct dd_rep
 			continue;
 		if (n <= 0)
 			return;
-		rep->said += (size_t)n;
-		for (ssize_t i = 0; i < n; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
-				continue;
-			}
-			line[len] = '\0';
-			len = 0;
-			dd_line(rep, line);
-		}
+		dd_report_feed(rep, buf, (size_t)n);
 	}
 }
 
@@ -253,7 +240,7 @@ int verb_dd(struct request *rq, struct err *e)
 	(void)waitpid(p.pid, &status, 0);
 	wall_ms = (clock_ns(CLOCK_MONOTONIC) - start_ns) / 1000000;
 	if (!rep.has_in || !rep.has_out)
-		return err_set(e, ERR_TARGET, EIO, "dd: exit %d: %s", exit_code(status),
+		return err_set(e, ERR_TARGET, EIO, "dd: exit %d: %s", program_exit_code(status),
 			       *rep.last ? rep.last : "no records in its output");
 
 	answer_word(a, "records_in", "%" PRIu64, rep.in_full);
@@ -265,7 +252,7 @@ int verb_dd(struct request *rq, struct err *e)
 	answer_word(a, "elapsed_ms", "%" PRId64,
 		    rep.elapsed_us >= 0 ? rep.elapsed_us / 1000 : wall_ms);
 	answer_word(a, "wall_ms", "%" PRId64, wall_ms);
-	answer_word(a, "exit", "%d", exit_code(status));
+	answer_word(a, "exit", "%d", program_exit_code(status));
 	if (*rep.last)
 		answer_word(a, "message", "%s", rep.last);
 	return 0;
@@ -317,12 +304,80 @@ int verb_sha256(struct request *rq, struct err *e)
 	(void)waitpid(p.pid, &status, 0);
 	if (status != 0)
 		return err_set(e, ERR_TARGET, EIO, "sha256: sha256sum %s: exit %d", path,
-			       exit_code(status));
+			       program_exit_code(status));
 	/* GNU marks a name with special characters by a backslash in front */
 	if (strspn(text + (text[0] == '\\'), "0123456789abcdef") != 64)
 		return err_set(e, ERR_TARGET, EBADMSG, "sha256: '%.80s' is no hash", text);
 	answer_word(rq->answer, "sha256", "%.64s", text + (text[0] == '\\'));
 	if (S_ISREG(st.st_mode))
 		answer_word(rq->answer, "bytes", "%jd", (intmax_t)st.st_size);
+	return 0;
+}
+
+/* --- sh ------------------------------------------------------------------------------------ */
+
+#define SH_LINES_MAX 400
+
+/* Passes on what the command says, and keeps the last line. */
+static void sh_follow(struct request *rq, const struct program *p, char *last, size_t cap)
+{
+	unsigned n_lines = 0;
+	char line[512];
+	size_t len = 0;
+	char buf[512];
+	ssize_t n;
+
+	while ((n = read(p->out_fd, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno != EINTR)
+			return;
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] != '\n') {
+				if (len < sizeof(line) - 1)
+					line[len++] = buf[i];
+				continue;
+			}
+			line[len] = '\0';
+			if (len)
+				(void)snprintf(last, cap, "%s", line);
+			len = 0;
+			if (n_lines++ < SH_LINES_MAX)
+				answer_line(rq->answer, line);
+		}
+	}
+	if (len) {
+		line[len] = '\0';
+		(void)snprintf(last, cap, "%s", line);
+		answer_line(rq->answer, line);
+	}
+}
+
+int verb_sh(struct request *rq, struct err *e)
+{
+	const char *argv[] = {"sh", "-c", NULL, NULL};
+	struct program p = {.pid = -1, .out_fd = -1};
+	char script[FRAME_MAX + 16];
+	const char *command = NULL;
+	char last[256] = "";
+	int64_t start_ns;
+	int status = 0;
+	int r;
+
+	r = request_need(rq, "command", &command, e);
+	if (r < 0)
+		return r;
+	(void)snprintf(script, sizeof(script), "exec 2>&1\n%s", command);
+	argv[2] = script;
+	start_ns = clock_ns(CLOCK_MONOTONIC);
+	r = program_start(argv, STDOUT_FILENO, &p, e);
+	if (r < 0)
+		return r;
+	sh_follow(rq, &p, last, sizeof(last));
+	(void)close(p.out_fd);
+	(void)waitpid(p.pid, &status, 0);
+	if (status)
+		return err_set(e, ERR_TARGET, EIO, "sh: '%.80s': exit %d: %s", command,
+			       program_exit_code(status), *last ? last : "it said nothing");
+	answer_word(rq->answer, "elapsed_ms", "%" PRId64,
+		    (clock_ns(CLOCK_MONOTONIC) - start_ns) / 1000000);
 	return 0;
 }

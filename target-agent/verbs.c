@@ -5,12 +5,14 @@
 
 #include <string.h>
 
-/* hello, ping, abort, load, kill-load, poweroff and reboot belong to core.c. */
+/* hello, ping, abort, load, load-lines, kill-load, poweroff and reboot belong to core.c. */
 static const struct verb verbs[] = {
 	{"cache", "path", 1, 1, false, verb_cache},
 	{"cat", "path", 1, 1, false, verb_cat},
 	{"clock", NULL, 0, 0, true, verb_clock},
 	{"dd", "if of bs count skip seek iflag oflag conv bg", 1, 10, false, verb_dd},
+	{"dds", "jobs seconds once if of bs count skip seek iflag oflag conv bg", 2, 13, false,
+	 verb_dds},
 	{"dmesg", "since_us", 0, 1, false, verb_dmesg},
 	{"dmesg-level", NULL, 0, 1, true, verb_dmesg_level},
 	{"drop-caches", NULL, 0, 0, false, verb_drop_caches},
@@ -23,11 +25,14 @@ static const struct verb verbs[] = {
 	{"pin-irq", "match cpu", 2, 2, false, verb_pin_irq},
 	{"probe-control", NULL, 1, FRAME_WORDS_MAX, false, verb_probe_control},
 	{"probe-read", "section", 0, 1, false, verb_probe_read},
+	{"random", "path op jobs seconds block_kib seed direct bg", 2, 8, false, verb_random},
+	{"sh", "command bg", 1, 2, false, verb_sh},
 	{"sha256", "path", 1, 1, false, verb_sha256},
 	{"stall", "cpu pool us mode count gap_us", 2, 6, false, verb_stall},
 	{"stick", "serial", 1, 1, false, verb_stick},
 	{"umount", "dir flags", 1, 2, false, verb_umount},
 	{"unload", NULL, 1, 1, false, verb_unload},
+	{"walk", "dir jobs seconds bg", 1, 4, false, verb_walk},
 	{"write", "path text", 2, 2, false, verb_write},
 };
 

@@ -353,6 +353,39 @@ static void test_a_load_runs_beside_commands_until_it_ends_or_is_killed(void **s
 	assert_contains(heard(t), "state=killed");
 }
 
+static void test_what_a_load_says_is_kept_as_far_as_there_is_room(void **state)
+{
+	static const char begin[] =
+		"sh command=seq%201%2020000;echo%20'free%20words%20of=a%20%25%20program' bg=1";
+	struct talk *t = *state;
+	size_t n;
+
+	ask(t, 1, "hello s 1");
+	ask(t, 2, "load-lines");
+	assert_contains(heard(t), "2 ok lines=0\n");
+	ask(t, 3, "sh command=echo%20one;echo%20'two%20%25%20words' bg=1");
+	for (uint32_t seq = 4; !strstr(heard(t), "state=ended elapsed_ms="); seq++) {
+		ask(t, seq, "load");
+		assert_true(seq < 1000);
+		(void)poll(NULL, 0, 10);
+	}
+	ask(t, 2000, "load-lines");
+	assert_contains(heard(t), "2000 data 0 one\n2000 data 1 two % words\n");
+	assert_contains(heard(t), "2000 ok lines=2\n");
+
+	/* 20000 lines pass the limit of the answer (400 lines) and a program may say anything */
+	ask(t, 3000, begin);
+	for (uint32_t seq = 3001; !strstr(heard(t), "state=ended elapsed_ms="); seq++) {
+		ask(t, seq, "load");
+		assert_true(seq < 4000);
+		(void)poll(NULL, 0, 10);
+	}
+	n = t->ag.load_lines_len;
+	assert_true(n > 1000 && n < sizeof(t->ag.load_lines));
+	assert_int_equal(t->ag.load_lines[n], '\0');
+	assert_int_equal(t->ag.load_lines[n - 1], '\n');
+}
+
 static void test_a_file_is_held_open_until_the_load_is_killed(void **state)
 {
 	struct talk *t = *state;
@@ -675,6 +708,7 @@ int main(void)
 		TALK(test_while_a_command_runs_only_hello_ping_and_abort_are_served),
 		TALK(test_a_new_session_ends_what_the_old_one_left_and_the_same_does_not),
 		TALK(test_a_load_runs_beside_commands_until_it_ends_or_is_killed),
+		TALK(test_what_a_load_says_is_kept_as_far_as_there_is_room),
 		TALK(test_a_file_is_held_open_until_the_load_is_killed),
 		TALK(test_a_worker_that_dies_is_an_error_and_not_a_silence),
 		TALK(test_an_answer_beyond_the_limit_is_cut_and_says_so),
