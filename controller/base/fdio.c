@@ -198,6 +198,13 @@ char *path_state(const char *sub)
 	return path_under("STALLRIG_STATE", "XDG_STATE_HOME", ".local/state", sub);
 }
 
+const char *path_shared_recordings(void)
+{
+	const char *folder = getenv("STALLRIG_RECORDINGS");
+
+	return folder && *folder ? folder : NULL;
+}
+
 char *path_data(const char *sub)
 {
 	const char *base = getenv("STALLRIG_DATA");

@@ -18,18 +18,11 @@ static const struct opt options[] = {
 
 static int load_run(struct store *st, const char *id, struct run **ret, struct err *e)
 {
-	struct store_filter filter = {.run_id = id};
-	struct run **runs = NULL;
-	size_t n = 0;
-	int r;
+	int r = store_find_run(st, id, ret, e);
 
-	r = store_runs(st, &filter, true, &runs, &n, e);
 	if (r < 0)
 		return r;
-	if (n)
-		*ret = runs[0];
-	free(runs);
-	if (!n)
+	if (!*ret)
 		return err_set(e, ERR_USAGE, ENOENT, "%s: there is no run '%s'", store_location(st),
 			       id);
 	return 0;

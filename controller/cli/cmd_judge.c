@@ -45,6 +45,12 @@ static const struct opt options[] = {
 	 .letter = 'f',
 	 .type = OPT_FLAG,
 	 .help = "go on reading as the one FILE grows and print events as they come"},
+	{.name = "run",
+	 .type = OPT_TEXT,
+	 .arg = "RUN",
+	 .help = "judge this run again instead of a FILE; what another host of the lab recorded is "
+		 "fetched first, if it was kept"},
+	OPT_ROW_STORE,
 	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .help = "only the exit status"},
 	OPT_ROW_END,
 };
@@ -182,14 +188,14 @@ static int run_judge_logs(struct cli *cli, const struct args *a, struct err *e)
 }
 
 /* A run's own folder has all that its verdict came from. */
-static int run_rejudge(struct cli *cli, const struct args *a, struct err *e)
+static int run_rejudge(struct cli *cli, const struct args *a, const char *dir, struct err *e)
 {
 	const char *json = args_text(a, "json");
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	auto_run struct run *run = NULL;
 	int r;
 
-	r = rejudge_run(a->positional[0], &run, e);
+	r = rejudge_run(dir, &run, e);
 	if (r < 0)
 		return r;
 	if (json) {
@@ -204,21 +210,47 @@ static int run_rejudge(struct cli *cli, const struct args *a, struct err *e)
 	return r < 0 ? r : verdict_exit_code(run->result.verdict);
 }
 
-static int run_judge_any(struct cli *cli, const struct args *a, struct err *e)
+/* A run's verdict is what it was judged by. */
+static int check_whole_run(const struct args *a, const char *which, struct err *e)
 {
-	/* a run's verdict is what it was judged by */
 	static const char *const log_options[] = {"scenario", "limit-ms", "waivers", "baud",
 						  "follow"};
 
+	for (size_t i = 0; i < ARRAY_SIZE(log_options); i++)
+		if (args_has(a, log_options[i]))
+			return err_set(e, ERR_USAGE, EINVAL,
+				       "'judge': --%s is for logs; %s is a whole run, judged as it "
+				       "was",
+				       log_options[i], which);
+	return 0;
+}
+
+static int run_judge_of_store(struct cli *cli, const struct args *a, struct err *e)
+{
+	auto_store struct store *st = NULL;
+	auto_free char *dir = NULL;
+	int r;
+
+	if (a->n_positional)
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "'judge': --run goes without FILE, not with '%s'", a->positional[0]);
+	r = check_whole_run(a, args_text(a, "run"), e);
+	if (r >= 0)
+		r = cli_store_open(a, STORE_READ, &st, e);
+	if (r >= 0)
+		r = cli_run_folder(st, args_text(a, "run"), &dir, e);
+	return r < 0 ? r : run_rejudge(cli, a, dir, e);
+}
+
+static int run_judge_any(struct cli *cli, const struct args *a, struct err *e)
+{
+	int r;
+
+	if (args_has(a, "run"))
+		return run_judge_of_store(cli, a, e);
 	if (a->n_positional == 1 && rejudge_is_run(a->positional[0])) {
-		for (size_t i = 0; i < ARRAY_SIZE(log_options); i++)
-			if (args_has(a, log_options[i]))
-				return err_set(
-					e, ERR_USAGE, EINVAL,
-					"'judge': --%s is for logs; %s is a whole run, judged "
-					"as it was",
-					log_options[i], a->positional[0]);
-		return run_rejudge(cli, a, e);
+		r = check_whole_run(a, a->positional[0], e);
+		return r < 0 ? r : run_rejudge(cli, a, a->positional[0], e);
 	}
 	return run_judge_logs(cli, a, e);
 }

@@ -58,11 +58,12 @@ static json_t *rig_json(const struct store_rig *g)
 	return obj;
 }
 
-static void add_rig_row(struct strbuf *out, const char *rig, const char *state, const char *by,
-			const char *since, const char *until, const char *what)
+static void add_rig_row(struct strbuf *out, const char *rig, const char *state, const char *check,
+			const char *by, const char *since, const char *until, const char *what)
 {
 	text_add_padded(out, rig, 20, false);
 	text_add_padded(out, state, 11, false);
+	text_add_padded(out, check, 28, false);
 	text_add_padded(out, by, 34, false);
 	text_add_padded(out, since, 21, false);
 	text_add_padded(out, until, 21, false);
@@ -76,9 +77,13 @@ static void add_rig(struct strbuf *out, const struct store_rig *g)
 	auto_free char *since = since_ns ? wall_format(since_ns) : xstrdup("-");
 	auto_free char *until =
 		g->held_until_wall_ns ? wall_format(g->held_until_wall_ns) : xstrdup("-");
+	auto_free char *checked = g->checked_wall_ns ? wall_format(g->checked_wall_ns) : NULL;
+	auto_free char *check =
+		checked ? xasprintf("%s %s", g->is_check_ok ? "ok" : "failed", checked)
+			: xstrdup("never");
 	const char *what = g->quarantined_wall_ns ? g->quarantine_reason : g->hold_purpose;
 
-	add_rig_row(out, g->rig, rig_state(g), g->holder ? g->holder : "-", since, until,
+	add_rig_row(out, g->rig, rig_state(g), check, g->holder ? g->holder : "-", since, until,
 		    what ? what : "");
 }
 
@@ -113,7 +118,8 @@ static int run_rigs(struct cli *cli, const struct args *a, struct err *e)
 	}
 	if (r >= 0 && (!json || strcmp(json, "-") != 0)) {
 		if (n)
-			add_rig_row(&text, "rig", "state", "held by", "since", "until", "for");
+			add_rig_row(&text, "rig", "state", "last check", "held by", "since",
+				    "until", "for");
 		else
 			fprintf(cli->log, "stallrig: %s: no rig was ever used or held\n",
 				store_location(st));
@@ -127,7 +133,8 @@ static int run_rigs(struct cli *cli, const struct args *a, struct err *e)
 
 const struct cmd cmd_rigs = {
 	.name = "rigs",
-	.summary = "Show the rigs of a lab: who holds which, since when, what it does",
+	.summary =
+		"Show the rigs of a lab: who holds which, since when, what it does, its last check",
 	.options = rigs_options,
 	.run = run_rigs,
 };

@@ -78,6 +78,7 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	fact_add(&text, "file", "%s", cfg->path);
 	fact_add(&text, "class", "%s", cfg->rig_class);
 	fact_add(&text, "arch", "%s", cfg->arch);
+	fact_add(&text, "golden kernel", "%s", cfg->golden_kernel);
 	if (rig_is_qemu(cfg))
 		fact_add(&text, "boot",
 			 "%s, machine %s, cpu %s, %u CPUs, %u MiB, answer within %u s",

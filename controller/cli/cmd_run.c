@@ -13,18 +13,8 @@
 #define APPEND_MAX 1024 /* the kernel's own limit is 2048 with all else */
 
 static const struct opt options[] = {
-	{.name = "rig",
-	 .letter = 'r',
-	 .type = OPT_RIG,
-	 .arg = "RIG",
-	 .is_required = true,
-	 .help = "name of the rig, or its YAML file"},
-	{.name = "scenario",
-	 .letter = 's',
-	 .type = OPT_SCENARIO,
-	 .arg = "SCENARIO",
-	 .is_required = true,
-	 .help = "name of the scenario, or its YAML file"},
+	OPT_ROW_RIG,
+	OPT_ROW_SCENARIO,
 	{.name = "kernel",
 	 .letter = 'k',
 	 .type = OPT_KERNEL,
@@ -32,40 +22,16 @@ static const struct opt options[] = {
 	 .is_required = true,
 	 .is_list = true,
 	 .help = "a build in the kernel store, or a series as in debian:6.1"},
-	{.name = "append",
-	 .letter = 'A',
-	 .type = OPT_TEXT,
-	 .arg = "TEXT",
-	 .help = "add this to the kernel command line"},
-	{.name = "trials",
-	 .letter = 'n',
-	 .type = OPT_COUNT,
-	 .arg = "N",
-	 .min = 1,
-	 .max = 10000,
-	 .absent = "the scenario's",
-	 .help = "how many valid trials are wanted"},
-	{.name = "boots",
-	 .letter = 'b',
-	 .type = OPT_COUNT,
-	 .arg = "N",
-	 .min = 1,
-	 .max = 10000,
-	 .absent = "by the scenario's trials.per_boot",
-	 .help = "spread the trials over N boots"},
+	OPT_ROW_APPEND,
+	OPT_ROW_TRIALS,
+	OPT_ROW_BOOTS,
 	OPT_ROW_JSON_FILE,
 	OPT_ROW_STORE,
-	{.name = "faults",
-	 .type = OPT_TEXT,
-	 .arg = "SPEC",
-	 .help = "make the switch misbehave by chance, as in lie=1.0,seed=42; keys fail, lie, late, "
-		 "late_ms, seed"},
+	OPT_ROW_FAULTS,
 	{.name = "keep-going",
 	 .type = OPT_FLAG,
 	 .help = "go on with the next kernel after a RIG-FAULT"},
-	{.name = "no-wait",
-	 .type = OPT_FLAG,
-	 .help = "give up at once if another run holds the rig, else up to an hour is waited"},
+	OPT_ROW_NO_WAIT_HOUR,
 	OPT_ROW_END,
 };
 
@@ -176,6 +142,10 @@ static int run_kernels(struct session *s, const struct args *a, struct runner_cf
 		int r;
 
 		cfg->kernel = kernels->builds[i];
+		r = cli_rig_await(s->cli, s->store, args_text(a, "rig"), !args_has(a, "no-wait"),
+				  e);
+		if (r < 0)
+			return r;
 		r = run_session(s->cli, s->store, cfg, !args_has(a, "no-wait"), &run, e);
 		if (run)
 			s->runs[s->n_runs++] = run;

@@ -3,12 +3,17 @@
 #include "cli/common.h"
 
 #include "base/fdio.h"
+#include "lab/worker.h"
 #include "report/text.h"
+#include "store/queue.h"
+#include "store/recordings.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #define FACT_NAME_COLUMNS 18
+#define RIG_WAIT_NS       (3600 * NSEC_PER_SEC)
+#define RIG_LOOK_NS       (2 * NSEC_PER_SEC)
 
 const char *cli_store_location(const struct args *a)
 {
@@ -22,6 +27,57 @@ const char *cli_store_location(const struct args *a)
 int cli_store_open(const struct args *a, enum store_mode mode, struct store **ret, struct err *e)
 {
 	return store_open(cli_store_location(a), mode, ret, e);
+}
+
+int cli_run_folder(struct store *st, const char *run_id, char **ret, struct err *e)
+{
+	auto_free char *cache = path_cache("recordings");
+	auto_run struct run *run = NULL;
+	const char *path, *slash;
+	int r;
+
+	r = store_find_run(st, run_id, &run, e);
+	if (r >= 0 && !run)
+		r = err_set(e, ERR_USAGE, ENOENT, "%s: there is no run '%s'", store_location(st),
+			    run_id);
+	if (r >= 0)
+		r = store_recording_locate(st, path_shared_recordings(), cache, run, e);
+	if (r < 0)
+		return r;
+	path = run->n_boots ? run->boots[0].recording : "";
+	slash = strrchr(path, '/');
+	if (!slash || access(path, F_OK) < 0)
+		return err_set(e, ERR_STORE, ENODATA,
+			       "the recording of run '%s' is not on this host and was not kept for "
+			       "others",
+			       run_id);
+	*ret = xasprintf("%.*s", (int)(slash - path), path);
+	return 0;
+}
+
+int cli_rig_await(struct cli *cli, struct store *st, const char *rig, bool may_wait, struct err *e)
+{
+	nsec_t until_ns = waiter_now(cli->w) + (may_wait ? RIG_WAIT_NS : 0);
+	bool was_said = false;
+	char who[256];
+
+	lab_who(who, sizeof(who));
+	for (;;) {
+		int r = store_rig_for(st, rig, who, e);
+
+		if (r != -EBUSY || e->kind != ERR_USAGE || waiter_now(cli->w) >= until_ns)
+			return r;
+		if (!was_said) {
+			auto_free char *text = xasprintf("waiting: %s", e->text);
+
+			progress_stays(cli, text);
+			was_said = true;
+		}
+		err_clear(e);
+		r = waiter_sleep(cli->w, RIG_LOOK_NS, e);
+		if (r < 0)
+			return r;
+	}
 }
 
 void progress_clear(struct cli *cli)

@@ -40,17 +40,12 @@ int data_runs(struct site *s, const struct data_filter *f, struct run_list *ret,
 
 int data_run(struct site *s, const char *id, struct run **ret, struct err *e)
 {
-	const struct store_filter filter = {.run_id = id};
-	auto_free struct run **runs = NULL;
-	size_t n = 0;
-	int r;
+	int r = store_find_run(s->store, id, ret, e);
 
-	r = store_runs(s->store, &filter, true, &runs, &n, e);
 	if (r < 0)
 		return r;
-	if (n == 0)
+	if (!*ret)
 		return err_set(e, ERR_USAGE, ENOENT, "there is no run '%s'", id);
-	*ret = runs[0];
 	return 0;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - from a job of the queue to a run in the store. */
+#include "base/fdio.h"
 #include "base/strbuf.h"
+#include "lab/check.h"
 #include "lab/worker.h"
+#include "store/recordings.h"
 #include "trial/rejudge.h"
 #include "trial/runner.h"
 
@@ -15,9 +18,11 @@
 
 struct execution {
 	struct store *st;
-	const char *worker;
+	const char *worker; /* NULL = a person's, it is not in the queue */
 	const struct store_job *j;
 	const struct lab_hooks *hooks;
+	const char *faults;       /* of the switch; NULL = none */
+	nsec_t lock_wait_ns;      /* for the rig's own lock */
 	const struct run *resume; /* goes on: its head row was there before; NULL = a new run */
 	const struct run *begun;  /* its head row is in the store */
 };
@@ -53,7 +58,7 @@ static int on_run(void *self, const struct run *r, struct err *e)
 
 	if (x->begun != r) {
 		/* in this order: no run is ever there that its job does not know of */
-		int ret = store_job_began(x->st, x->worker, x->j, r->id, e);
+		int ret = x->worker ? store_job_began(x->st, x->worker, x->j, r->id, e) : 0;
 
 		if (ret < 0)
 			return ret;
@@ -74,8 +79,7 @@ static int on_boot(void *self, const struct run *r, const struct trial_boot *b, 
 static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
 {
 	const struct execution *x = self;
-	auto_free char *text =
-		xasprintf("job %lld: trial %u of run %s", (long long)x->j->job, t->number, r->id);
+	auto_free char *text = xasprintf("trial %u of run %s", t->number, r->id);
 	int ret;
 
 	ret = store_trial_add(x->st, r, t, e);
@@ -118,22 +122,13 @@ static int find_kernel(const struct kernels_ctx *ctx, const char *spec, const ch
 /* The run of an attempt that was cut off; it goes on if it is still of the same rig and build. */
 static int find_unended(const struct execution *x, struct run **ret, struct err *e)
 {
-	const struct store_filter filter = {.run_id = x->j->run_id};
-	struct run **runs = NULL;
-	size_t n = 0;
+	auto_run struct run *run = NULL;
 	int r;
 
-	*ret = NULL;
-	if (!filter.run_id)
-		return 0;
-	r = store_runs(x->st, &filter, true, &runs, &n, e);
+	r = store_find_run(x->st, x->j->run_id, &run, e);
 	if (r < 0)
 		return r;
-	if (n && !runs[0]->ended_wall_ns)
-		*ret = take(runs[0]);
-	for (size_t i = 0; i < n; i++)
-		run_free(runs[i]);
-	free(runs);
+	*ret = run && !run->ended_wall_ns ? take(run) : NULL;
 	return 0;
 }
 
@@ -147,6 +142,8 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 	struct runner_cfg cfg = {.kernels = &ctx,
 				 .append = *j->append ? j->append : NULL,
 				 .trials = j->trials,
+				 .faults = x->faults,
+				 .lock_wait_ns = x->lock_wait_ns,
 				 .w = w,
 				 .hooks = &runner_hooks,
 				 .self = x};
@@ -235,7 +232,110 @@ static int run_replay(struct execution *x, struct run **ret, struct err *e)
 	return r;
 }
 
+/* ---- check ---- */
+
+static int find_golden(const struct store_job *j, const char *kernel, char **ret, struct err *e)
+{
+	auto_rig_cfg struct rig_cfg *rig = NULL;
+	int r = rig_cfg_load(j->on_rig, &rig, e);
+
+	if (r < 0)
+		return r;
+	if (!kernel || !*kernel)
+		kernel = rig->golden_kernel;
+	if (!*kernel)
+		return err_set(e, ERR_CONFIG, ENOENT,
+			       "rig '%s' has no golden_kernel to be checked with (%s)", j->on_rig,
+			       rig->path);
+	*ret = xstrdup(kernel);
+	return 0;
+}
+
+/* Trouble of the bench is what a check is there to find; all else says nothing about the rig. */
+static bool is_bench_trouble(const struct err *e)
+{
+	return (e->kind == ERR_RIG || e->kind == ERR_TARGET) && e->code != EBUSY;
+}
+
+/* The result is in the store when 0 is returned. */
+static int run_check(struct execution *x, struct waiter *w, struct check_result *ret_check,
+		     struct run **ret, struct err *e)
+{
+	const struct store_job *asked = x->j;
+	auto_free char *golden = NULL;
+	struct store_job j = *asked;
+	int r;
+
+	r = find_golden(&j, j.kernel, &golden, e);
+	if (r < 0)
+		return r;
+	j.kernel = golden;
+	x->j = &j;
+	r = run_trials(x, w, ret, e);
+	x->j = asked;
+	if (r < 0 && is_bench_trouble(e))
+		check_judge_error(e->text, ret_check);
+	else if (r < 0)
+		return r;
+	else
+		check_judge(*ret, ret_check);
+	err_clear(e);
+	return check_keep(x->st, j.on_rig, ret_check, e);
+}
+
+int lab_check_rig(const struct check_cfg *cfg, struct check_result *ret, struct run **ret_run,
+		  struct err *e)
+{
+	char kind[] = "check", scenario[] = CHECK_SCENARIO, append[] = "";
+	auto_free char *rig = xstrdup(cfg->rig);
+	auto_free char *kernel = xstrdup(cfg->kernel ? cfg->kernel : "");
+	const struct store_job j = {.kind = kind,
+				    .on_rig = rig,
+				    .scenario = scenario,
+				    .kernel = kernel,
+				    .append = append};
+	struct execution x = {.st = cfg->store,
+			      .j = &j,
+			      .hooks = cfg->hooks,
+			      .faults = cfg->faults,
+			      .lock_wait_ns = cfg->lock_wait_ns};
+	auto_run struct run *run = NULL;
+	int r;
+
+	r = run_check(&x, cfg->w, ret, &run, e);
+	if (run && x.begun) {
+		struct err late = {0};
+
+		/* the end of a run is stored with that of its job, and here there is none */
+		if (store_run_update(cfg->store, run, &late) < 0 && r >= 0) {
+			*e = late;
+			r = -late.code;
+		}
+	}
+	if (r < 0)
+		return r;
+	*ret_run = take(run);
+	return 0;
+}
+
 /* ---- the end ---- */
+
+/* For the other hosts of the lab. What is lost with it is only their view. */
+static void keep_recording(struct store *st, const struct run *run, const struct lab_hooks *hooks)
+{
+	const char *folder = path_shared_recordings();
+	auto_free char *dir = xasprintf("recordings/%s", run->id);
+	auto_free char *path = path_state(dir);
+	auto_free char *text = NULL;
+	struct err e = {0};
+
+	if (!folder && !store_is_shared(st))
+		return;
+	if (store_recording_keep(st, run->id, path, folder, &e) >= 0)
+		return;
+	text = xasprintf("the recording stays on this host: %s", e.text);
+	say(hooks, text);
+}
 
 /* What becomes of a job whose execution returned r with this error. */
 static void decide(int r, const struct run *run, const struct err *e, struct store_job_result *ret)
@@ -263,12 +363,15 @@ int lab_job_run(struct store *st, const char *worker, const struct store_job *j,
 {
 	struct execution x = {.st = st, .worker = worker, .j = j, .hooks = hooks};
 	struct store_job_result result;
+	struct check_result check = {0};
 	auto_run struct run *run = NULL;
 	struct err why = {0};
 	int r;
 
 	if (strcmp(j->kind, "run") == 0)
 		r = run_trials(&x, w, &run, &why);
+	else if (strcmp(j->kind, "check") == 0)
+		r = run_check(&x, w, &check, &run, &why);
 	else if (strcmp(j->kind, "replay") == 0)
 		r = run_replay(&x, &run, &why);
 	else
@@ -281,7 +384,15 @@ int lab_job_run(struct store *st, const char *worker, const struct store_job *j,
 			say(hooks, why.text);
 		return r;
 	}
+	if (run && x.begun)
+		keep_recording(st, run, hooks);
 	decide(r, x.begun || r >= 0 ? run : NULL, &why, &result);
+	if (r >= 0 && *check.text) {
+		/* a failed check is a result; it is not tried until it passes */
+		result = (struct store_job_result){
+			.state = STORE_JOB_DONE, .run = run, .error = check.text};
+		say(hooks, check.text);
+	}
 	if (ret_state)
 		*ret_state = result.state;
 	r = store_job_finish(st, worker, j, &result, e);

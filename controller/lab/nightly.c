@@ -3,6 +3,7 @@
 #include "lab/nightly.h"
 
 #include "base/fdio.h"
+#include "lab/check.h"
 #include "trial/run_compare.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #define PLAN_FILE_MAX (64u << 10)
 #define ATTEMPTS_MAX  100 /* that a job may be begun; a killed controller costs one each time */
 #define PRIORITY      100
+#define FIRST         1000 /* checks go before all else */
 
 struct night {
 	const struct nightly_cfg *cfg;
@@ -53,25 +55,6 @@ static void free_jobs(struct store_job **jobs, size_t n)
 	for (size_t i = 0; i < n; i++)
 		store_job_free(jobs[i]);
 	free(jobs);
-}
-
-static int load_run(struct store *st, const char *id, struct run **ret, struct err *e)
-{
-	const struct store_filter filter = {.run_id = id};
-	struct run **runs = NULL;
-	size_t n = 0;
-	int r;
-
-	*ret = NULL;
-	if (!id)
-		return 0;
-	r = store_runs(st, &filter, true, &runs, &n, e);
-	if (r < 0)
-		return r;
-	if (n)
-		*ret = runs[0];
-	free(runs);
-	return 0;
 }
 
 /* The part of an item's name in front of its first '|'. */
@@ -123,21 +106,22 @@ static void result_release(struct nightly_result *res)
 }
 
 /* Fills all but the job. */
-static int hold_against(const struct night *n, struct nightly_result *res, struct err *e)
+static int hold_against(const struct night *n, const struct store_job *j,
+			struct nightly_result *res, struct err *e)
 {
 	auto_strbuf struct strbuf differences = STRBUF_INIT;
 	auto_free char *id = NULL;
 	int r;
 
-	r = load_run(n->cfg->store, res->job->run_id, &res->run, e);
+	r = store_find_run(n->cfg->store, j->run_id, &res->run, e);
 	if (r < 0 || !res->run)
 		return r;
 	if (strcmp(n->cfg->plan->baseline, "previous") == 0)
-		r = find_previous(n, res->job, &id, e);
+		r = find_previous(n, j, &id, e);
 	else
 		r = find_named(n, res->run, &id, e);
 	if (r >= 0)
-		r = load_run(n->cfg->store, id, &res->baseline, e);
+		r = store_find_run(n->cfg->store, id, &res->baseline, e);
 	if (r < 0 || !res->baseline)
 		return r;
 
@@ -193,61 +177,106 @@ static bool is_open(const struct store_job *j)
 	return j->state == STORE_JOB_QUEUED || j->state == STORE_JOB_RUNNING;
 }
 
-/* Takes the job over. */
-static int tell_end(struct night *n, struct store_job *j, struct err *e)
+static void tell_result(const struct night *n, const struct store_job *j,
+			const struct nightly_result *res)
 {
-	__attribute__((cleanup(result_release))) struct nightly_result res = {.job = j};
 	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct news news = {0};
-	int r = hold_against(n, &res, e);
+	struct news news = {.run = res->run, .previous = res->baseline};
 
-	if (r < 0)
-		return r;
-	if (!res.run) {
+	if (!res->run) {
 		say(n, "%s: %s%s%s", j->item, store_job_state_name(j->state), j->error ? ": " : "",
 		    j->error ? j->error : "");
-		return 0;
+		return;
 	}
-	strbuf_addf(&text, "%s on %s, %s: %s", res.run->kernel_label, res.run->rig,
-		    res.run->scenario, verdict_name(res.run->result.verdict));
-	if (res.is_compared) {
+	strbuf_addf(&text, "%s on %s, %s: %s", res->run->kernel_label, res->run->rig,
+		    res->run->scenario, verdict_name(res->run->result.verdict));
+	if (res->is_compared) {
 		strbuf_adds(&text, "; ");
-		compare_words(&res.change, compare_defaults.confidence, &text);
-	} else if (res.differences) {
-		strbuf_addf(&text, "; not compared with run %s: %s", res.baseline->id,
-			    res.differences);
+		compare_words(&res->change, compare_defaults.confidence, &text);
+	} else if (res->differences) {
+		strbuf_addf(&text, "; not compared with run %s: %s", res->baseline->id,
+			    res->differences);
 	}
-	news.run = res.run;
-	news.previous = res.baseline;
 	news.text = strbuf_str(&text);
-	if (news_of_run(res.baseline, res.run, res.is_compared ? &res.change : NULL, &news.kind))
+	if (news_of_run(res->baseline, res->run, res->is_compared ? &res->change : NULL,
+			&news.kind))
 		tell(n, &news);
 	else
 		say(n, "%s", strbuf_str(&text));
+}
+
+static int tell_end(const struct night *n, const struct store_job *j, struct err *e)
+{
+	__attribute__((cleanup(result_release))) struct nightly_result res = {0};
+	int r = hold_against(n, j, &res, e);
+
+	if (r < 0)
+		return r;
+	tell_result(n, j, &res);
 	return 0;
 }
 
 /* ---- rigs that fail, budgets ---- */
 
-/* The rig failed as often as the plan lets it: its other jobs wait until a person has looked. */
-static int give_up_rig(struct night *n, const struct store_job *j, struct err *e)
+static bool is_check(const struct store_job *j)
 {
-	auto_free char *text = xasprintf("%s failed %u times: %s", j->on_rig, j->attempts,
-					 j->error ? j->error : "RIG-FAULT");
-	struct news news = {.kind = NEWS_QUARANTINE, .rig = j->on_rig, .text = text};
+	return strcmp(j->kind, "check") == 0;
+}
+
+/* The run failed because of its rig as often as the plan lets it. */
+static bool is_rig_suspect(const struct night *n, const struct store_job *j)
+{
+	return j->state == STORE_JOB_QUEUED && !is_check(j) && j->on_rig && j->verdict &&
+	       strcmp(j->verdict, verdict_name(VERDICT_RIG_FAULT)) == 0 &&
+	       j->attempts > n->cfg->plan->retries;
+}
+
+/* Queues a check of the rig; why it is done makes it one of its own. An item is queued once. */
+static int ask_for_check(struct night *n, const char *rig, const char *why, struct err *e)
+{
+	auto_free char *item = xasprintf("check|%s|%s", rig, why);
+	auto_free char *name = xstrdup(rig);
+	char kind[] = "check", scenario[] = CHECK_SCENARIO, parameters[] = "{}", who[256];
+	const struct store_job j = {
+		.kind = kind,
+		.priority = FIRST,
+		.rig = name,
+		.scenario = scenario,
+		.parameters = parameters,
+		.night = n->number,
+		.item = item,
+		.submitted_by = who,
+		.attempts_max = ATTEMPTS_MAX,
+	};
+	int64_t number;
 	int r;
 
-	r = store_rig_quarantine(n->cfg->store, j->on_rig, text, e);
+	lab_who(who, sizeof(who));
+	r = store_job_submit(n->cfg->store, &j, &number, e);
+	if (r == 0)
+		say(n, "rig %s is checked: %s", rig, why);
+	return r < 0 ? r : 0;
+}
+
+static const struct store_job *find_check(struct store_job *const *jobs, size_t n_jobs,
+					  const struct store_job *of)
+{
+	auto_free char *item = xasprintf("check|%s|job %" PRId64, of->on_rig, of->job);
+
+	for (size_t i = 0; i < n_jobs; i++)
+		if (jobs[i] && jobs[i]->item && strcmp(jobs[i]->item, item) == 0)
+			return jobs[i];
+	return NULL;
+}
+
+static int quarantine(struct night *n, const char *rig, const char *why, struct err *e)
+{
+	struct news news = {.kind = NEWS_QUARANTINE, .rig = rig, .text = why};
+	int r = store_rig_quarantine(n->cfg->store, rig, why, e);
+
 	if (r >= 0)
 		tell(n, &news);
 	return r;
-}
-
-static bool is_rig_given_up(const struct night *n, const struct store_job *j)
-{
-	return j->state == STORE_JOB_QUEUED && j->on_rig && j->verdict &&
-	       strcmp(j->verdict, verdict_name(VERDICT_RIG_FAULT)) == 0 &&
-	       j->attempts > n->cfg->plan->retries;
 }
 
 static int cancel(const struct night *n, const struct store_job *j, struct err *e)
@@ -262,6 +291,74 @@ static int cancel(const struct night *n, const struct store_job *j, struct err *
 	return r;
 }
 
+/* All that is still to do: the night is over, and what waits would be done in none. */
+static int cancel_rest(const struct night *n, struct err *e)
+{
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0;
+	int r = list_jobs(n, &jobs, &n_jobs, e);
+
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
+		if (is_open(jobs[i]))
+			r = cancel(n, jobs[i], e);
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
+static const struct store_rig *find_rig(const struct store_rig *rigs, size_t n, const char *rig)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rigs[i].rig, rig) == 0)
+			return &rigs[i];
+	return NULL;
+}
+
+/* The rig's check has ended: where a failed one put the rig into quarantine, that is news. */
+static void tell_check(const struct night *n, const struct store_job *j,
+		       const struct store_rig *rig)
+{
+	auto_free char *text = NULL;
+	struct news news = {.kind = NEWS_QUARANTINE, .rig = j->rig};
+
+	if (j->state == STORE_JOB_DONE && rig && rig->quarantined_wall_ns) {
+		text = xasprintf("%s is in quarantine: %s", j->rig,
+				 rig->quarantine_reason ? rig->quarantine_reason : "");
+		news.text = text;
+		tell(n, &news);
+		return;
+	}
+	say(n, "check of %s: %s", j->rig, j->error ? j->error : store_job_state_name(j->state));
+}
+
+/*
+ * A job whose rig failed too often: the rig is checked, and then the job is given up. A rig that
+ * passes its check goes on with the others; one that fails it is in quarantine by then, and so is
+ * one that cannot be checked.
+ */
+static int look_at_suspect(struct night *n, const struct store_job *j,
+			   struct store_job *const *jobs, size_t n_jobs, struct err *e)
+{
+	const struct store_job *check = find_check(jobs, n_jobs, j);
+	auto_free char *text = NULL;
+	int r;
+
+	if (!check) {
+		text = xasprintf("job %" PRId64, j->job);
+		return ask_for_check(n, j->on_rig, text, e);
+	}
+	if (is_open(check))
+		return 0;
+	if (check->state == STORE_JOB_FAILED) {
+		text = xasprintf("%s failed %u times (%s) and cannot be checked: %s", j->on_rig,
+				 j->attempts, j->error ? j->error : "RIG-FAULT",
+				 check->error ? check->error : "no reason given");
+		r = quarantine(n, j->on_rig, text, e);
+		if (r < 0)
+			return r;
+	}
+	return cancel(n, j, e);
+}
+
 /* Looks at what has become of the jobs: news, failing rigs, the budget. *ret_open: still to do on a
    rig that may do it. */
 static int look(struct night *n, size_t *ret_open, struct err *e)
@@ -274,29 +371,29 @@ static int look(struct night *n, size_t *ret_open, struct err *e)
 
 	*ret_open = 0;
 	r = list_jobs(n, &jobs, &n_jobs, e);
-	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
-		if (is_rig_given_up(n, jobs[i])) {
-			r = give_up_rig(n, jobs[i], e);
-			if (r >= 0)
-				r = cancel(n, jobs[i], e);
-		} else if (is_over && jobs[i]->state == STORE_JOB_QUEUED) {
-			r = cancel(n, jobs[i], e);
-		} else if (!is_open(jobs[i]) && !was_told(n, jobs[i])) {
-			note_told(n, jobs[i]);
-			r = tell_end(n, take(jobs[i]), e);
-		}
-	}
 	if (r >= 0)
 		r = store_rigs(n->cfg->store, &rigs, &n_rigs, e);
 	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
-		bool is_shut = false;
+		const struct store_job *j = jobs[i];
 
-		if (!jobs[i] || !is_open(jobs[i]))
-			continue;
-		for (size_t g = 0; g < n_rigs; g++)
-			is_shut |= jobs[i]->rig && rigs[g].quarantined_wall_ns &&
-				   strcmp(rigs[g].rig, jobs[i]->rig) == 0;
-		*ret_open += !is_shut;
+		if (is_over && j->state == STORE_JOB_QUEUED) {
+			r = cancel(n, j, e);
+		} else if (is_rig_suspect(n, j)) {
+			r = look_at_suspect(n, j, jobs, n_jobs, e);
+		} else if (!is_open(j) && !was_told(n, j)) {
+			note_told(n, j);
+			if (is_check(j))
+				tell_check(n, j, find_rig(rigs, n_rigs, j->rig));
+			else
+				r = tell_end(n, j, e);
+		}
+	}
+	for (size_t i = 0; r >= 0 && i < n_jobs; i++) {
+		const struct store_rig *rig =
+			jobs[i]->rig ? find_rig(rigs, n_rigs, jobs[i]->rig) : NULL;
+		bool is_shut = rig && rig->quarantined_wall_ns && !is_check(jobs[i]);
+
+		*ret_open += is_open(jobs[i]) && !is_shut;
 	}
 	store_rigs_free(rigs, n_rigs);
 	free_jobs(jobs, n_jobs);
@@ -337,15 +434,9 @@ static int begin_new(struct night *n, struct err *e)
 static int end_old(const struct night *n, const struct store_night *old, const char *note,
 		   struct err *e)
 {
-	struct night past = {.cfg = n->cfg, .number = old->night};
-	struct store_job **jobs = NULL;
-	size_t n_jobs = 0;
-	int r = list_jobs(&past, &jobs, &n_jobs, e);
+	const struct night past = {.cfg = n->cfg, .number = old->night};
+	int r = cancel_rest(&past, e);
 
-	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
-		if (is_open(jobs[i]))
-			r = cancel(n, jobs[i], e);
-	free_jobs(jobs, n_jobs);
 	if (r >= 0)
 		r = store_night_end(n->cfg->store, old->night, note, e);
 	if (r >= 0)
@@ -423,6 +514,31 @@ static int submit(struct night *n, const struct nightly_list *list, struct err *
 	return n_rows ? store_jobs_submit(n->cfg->store, rows, n_rows, NULL, e) : 0;
 }
 
+/* Someone may have looked after the rigs in quarantine meanwhile. */
+static int ask_for_begin_checks(struct night *n, struct err *e)
+{
+	struct store_rig *rigs = NULL;
+	struct store_job **jobs = NULL;
+	size_t n_jobs = 0, n_rigs = 0;
+	int r;
+
+	r = list_jobs(n, &jobs, &n_jobs, e);
+	if (r >= 0)
+		r = store_rigs(n->cfg->store, &rigs, &n_rigs, e);
+	for (size_t i = 0; r >= 0 && i < n_rigs; i++) {
+		bool is_wanted = false;
+
+		for (size_t k = 0; k < n_jobs; k++)
+			is_wanted |= is_open(jobs[k]) && jobs[k]->rig &&
+				     strcmp(jobs[k]->rig, rigs[i].rig) == 0;
+		if (is_wanted && rigs[i].quarantined_wall_ns)
+			r = ask_for_check(n, rigs[i].rig, "the night begins", e);
+	}
+	store_rigs_free(rigs, n_rigs);
+	free_jobs(jobs, n_jobs);
+	return r;
+}
+
 /* ---- the work ---- */
 
 static int work(struct night *n, struct err *e)
@@ -494,11 +610,14 @@ static int gather(const struct night *n, struct nightly_report *ret, struct err 
 	ret->night = n->number;
 	ret->results = xcalloc(n_jobs + 1, sizeof(*ret->results));
 	for (size_t i = 0; i < n_jobs; i++) {
-		struct nightly_result *res = &ret->results[ret->n++];
+		struct nightly_result *res;
 
+		if (is_check(jobs[i]))
+			continue;
+		res = &ret->results[ret->n++];
 		res->job = take(jobs[i]);
-		if (r >= 0 && !is_open(res->job))
-			r = hold_against(n, res, e);
+		if (r >= 0)
+			r = hold_against(n, res->job, res, e);
 	}
 	free_jobs(jobs, n_jobs);
 	qsort(ret->results, ret->n, sizeof(*ret->results), by_job);
@@ -623,7 +742,11 @@ int nightly_run(const struct nightly_cfg *cfg, struct nightly_report *ret, struc
 		r = submit(&n, &ret->left_out, e);
 	keep_left_out(&ret->left_out);
 	if (r >= 0)
+		r = ask_for_begin_checks(&n, e);
+	if (r >= 0)
 		r = work(&n, e);
+	if (r >= 0)
+		r = cancel_rest(&n, e);
 	if (r >= 0)
 		r = gather(&n, ret, e);
 	if (r >= 0)

@@ -178,9 +178,9 @@ static int do_job(struct worker *wk, const struct store_job *j, struct err *e)
 	struct err why = {0};
 	int r;
 
-	say(wk, "job %lld: %s %s with %s%s%s, attempt %u of %u", (long long)j->job, j->kind,
-	    j->scenario, j->kernel, j->on_rig ? " on " : "", j->on_rig ? j->on_rig : "",
-	    j->attempts, j->attempts_max);
+	say(wk, "job %lld: %s %s%s%s%s%s, attempt %u of %u", (long long)j->job, j->kind,
+	    j->scenario, *j->kernel ? " with " : "", j->kernel, j->on_rig ? " on " : "",
+	    j->on_rig ? j->on_rig : "", j->attempts, j->attempts_max);
 	/* a replay waits for nothing: it is over before a sign of life would be due */
 	if (strcmp(j->kind, "replay") != 0)
 		return run_child(wk, j, e);

@@ -90,6 +90,7 @@ static const cyaml_schema_value_t stick_schema = {
 static const cyaml_schema_field_t rig_fields[] = {
 	TEXT("name", struct rig_file, cfg.name), TEXT("class", struct rig_file, cfg.rig_class),
 	TEXT("arch", struct rig_file, cfg.arch),
+	OPTIONAL_TEXT("golden_kernel", struct rig_file, cfg.golden_kernel),
 	CYAML_FIELD_MAPPING("boot", CYAML_FLAG_DEFAULT, struct rig_file, cfg.boot, boot_fields),
 	CYAML_FIELD_MAPPING("console", CYAML_FLAG_DEFAULT, struct rig_file, cfg.console,
 			    console_fields),
@@ -346,6 +347,8 @@ static void adopt_stick(struct rig_file *f)
 		f->cfg.stick.content_sha256 = xstrdup("");
 	if (f->cfg.power)
 		f->cfg.power->name = xstrdup("power");
+	if (!f->cfg.golden_kernel)
+		f->cfg.golden_kernel = xstrdup("");
 	if (!f->cfg.console.flow)
 		f->cfg.console.flow = xstrdup("none");
 	if (!f->cfg.boot.attempts)
@@ -397,15 +400,25 @@ void rig_cfg_free(struct rig_cfg *cfg)
 	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
 		util_free(cfg->boot.modules[i]);
 	char *const owned[] = {
-		cfg->path,           cfg->name,
-		cfg->arch,           cfg->rig_class,
-		cfg->boot.driver,    cfg->boot.machine,
-		cfg->boot.cpu,       cfg->boot.append,
-		cfg->console.driver, cfg->console.address,
-		cfg->console.device, cfg->console.flow,
-		cfg->link.driver,    cfg->stick.serial,
-		cfg->stick.usb_path, cfg->stick.filesystem,
-		cfg->stick.file,     cfg->stick.content_sha256,
+		cfg->path,
+		cfg->name,
+		cfg->golden_kernel,
+		cfg->arch,
+		cfg->rig_class,
+		cfg->boot.driver,
+		cfg->boot.machine,
+		cfg->boot.cpu,
+		cfg->boot.append,
+		cfg->console.driver,
+		cfg->console.address,
+		cfg->console.device,
+		cfg->console.flow,
+		cfg->link.driver,
+		cfg->stick.serial,
+		cfg->stick.usb_path,
+		cfg->stick.filesystem,
+		cfg->stick.file,
+		cfg->stick.content_sha256,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)

@@ -177,7 +177,7 @@ static const char *const migrations[] = {
 	"DROP TABLE incidents;"
 	"ALTER TABLE incidents_by_title RENAME TO incidents;"
 	"CREATE INDEX incidents_title ON incidents (incident_title);"
-	/* all samples of a probe on a CPU in a trial; counts as in store/histogram.h */
+	/* all samples of a probe on a CPU in a trial; no stallrig fills it so far */
 	"CREATE TABLE histograms ("
 	"  trial {int} NOT NULL REFERENCES trials ON DELETE CASCADE,"
 	"  probe {text} NOT NULL,"

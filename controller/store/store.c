@@ -61,6 +61,11 @@ int store_schema_version(const struct store *st)
 	return st->schema_version;
 }
 
+bool store_is_shared(const struct store *st)
+{
+	return db_kind(st->db) == DB_POSTGRES;
+}
+
 void store_set_patience_ms(struct store *st, unsigned patience_ms)
 {
 	db_set_patience_ms(st->db, patience_ms);

@@ -9,6 +9,9 @@
    there. */
 int store_write_run(struct db *db, const struct run *r, struct err *e) must_check;
 
+/* Within a transaction: the key of the run with this id. -ENOENT if it is not there. */
+int store_require_run(struct db *db, const char *id, int64_t *ret, struct err *e) must_check;
+
 /* What store_read_run() takes, of runs JOIN rigs JOIN kernel_builds. */
 #define STORE_RUN_COLUMNS                                                                          \
 	"run, id, rigs.name, class, arch, kernel_builds.name, release, version,"                   \

@@ -577,13 +577,25 @@ static int requeue_expired(struct db *db, int64_t now_ns, struct err *e)
 	return r;
 }
 
-/* Adds the worker's rigs that are free, each between blanks, and locks them. */
+/* The worker's rigs that are free, each between blanks; those in quarantine may be checked. */
+struct free_rigs {
+	struct strbuf sound, quarantined;
+};
+
+static void free_rigs_release(struct free_rigs *f)
+{
+	strbuf_release(&f->sound);
+	strbuf_release(&f->quarantined);
+}
+#define auto_free_rigs __attribute__((cleanup(free_rigs_release)))
+
+/* Adds them and locks them. */
 static int find_free_rigs(struct db *db, const struct store_worker *w, int64_t now_ns,
-			  struct strbuf *ret, struct err *e)
+			  struct free_rigs *ret, struct err *e)
 {
 	auto_free char *sql =
-		xasprintf("SELECT rig FROM rig_states WHERE strpos($1, ' ' || rig || ' ') > 0"
-			  " AND quarantined_wall_ns IS NULL"
+		xasprintf("SELECT rig, quarantined_wall_ns FROM rig_states"
+			  " WHERE strpos($1, ' ' || rig || ' ') > 0"
 			  " AND (holder IS NULL OR held_until_wall_ns < $2) ORDER BY rig%s",
 			  db_skip_locked(db));
 	auto_strbuf struct strbuf own = STRBUF_INIT;
@@ -602,20 +614,28 @@ static int find_free_rigs(struct db *db, const struct store_worker *w, int64_t n
 
 	put_text(&q, strbuf_str(&own));
 	put_i64(&q, now_ns);
-	while ((r = query_next(&q, e)) > 0)
-		strbuf_addf(ret, " %s", get_text(&q));
-	if (ret->len)
-		strbuf_adds(ret, " ");
+	while ((r = query_next(&q, e)) > 0) {
+		auto_free char *rig = get_string(&q);
+		bool is_sound = get_known(&q, 0) == 0;
+
+		strbuf_addf(is_sound ? &ret->sound : &ret->quarantined, " %s", rig);
+	}
+	if (ret->sound.len)
+		strbuf_adds(&ret->sound, " ");
+	if (ret->quarantined.len)
+		strbuf_adds(&ret->quarantined, " ");
 	return r;
 }
 
 /* The next job that needs no rig or one of these. 1 = found and locked. */
-static int find_job(struct db *db, const char *rigs, int64_t now_ns, int64_t *ret, struct err *e)
+static int find_job(struct db *db, const struct free_rigs *rigs, int64_t now_ns, int64_t *ret,
+		    struct err *e)
 {
 	auto_free char *sql =
 		xasprintf("SELECT job FROM jobs WHERE state = 'queued' AND not_before_wall_ns <= $1"
 			  " AND (kind = 'replay' OR (rig IS NULL AND $2 <> '')"
-			  "  OR strpos($2, ' ' || rig || ' ') > 0)"
+			  "  OR strpos($2, ' ' || rig || ' ') > 0"
+			  "  OR kind = 'check' AND strpos($3, ' ' || rig || ' ') > 0)"
 			  " ORDER BY priority DESC, job LIMIT 1%s",
 			  db_skip_locked(db));
 	auto_query struct query q = {0};
@@ -626,7 +646,8 @@ static int find_job(struct db *db, const char *rigs, int64_t now_ns, int64_t *re
 		return r;
 
 	put_i64(&q, now_ns);
-	put_text(&q, rigs);
+	put_text(&q, strbuf_str(&rigs->sound));
+	put_text(&q, strbuf_str(&rigs->quarantined));
 
 	r = query_next(&q, e);
 	if (r > 0)
@@ -667,8 +688,8 @@ static int lease_job(struct db *db, const struct store_worker *w, int64_t job, i
 static int hold_for_job(struct db *db, const struct store_worker *w, const struct store_job *j,
 			int64_t now_ns, struct err *e)
 {
-	auto_free char *purpose =
-		xasprintf("job %lld: %s with %s", (long long)j->job, j->scenario, j->kernel);
+	auto_free char *purpose = xasprintf("job %lld: %s%s%s", (long long)j->job, j->scenario,
+					    *j->kernel ? " with " : "", j->kernel);
 	auto_query struct query q = {0};
 	int r;
 
@@ -692,7 +713,7 @@ static int take_job(struct db *db, void *arg, struct err *e)
 {
 	struct work *work = arg;
 	const struct store_worker *w = work->w;
-	auto_strbuf struct strbuf rigs = STRBUF_INIT;
+	auto_free_rigs struct free_rigs rigs = {STRBUF_INIT, STRBUF_INIT};
 	int64_t now_ns = 0, job = 0;
 	int r;
 
@@ -703,12 +724,12 @@ static int take_job(struct db *db, void *arg, struct err *e)
 	if (r >= 0)
 		r = find_free_rigs(db, w, now_ns, &rigs, e);
 	if (r >= 0)
-		r = find_job(db, strbuf_str(&rigs), now_ns, &job, e);
+		r = find_job(db, &rigs, now_ns, &job, e);
 	if (r <= 0)
 		return r;
 
 	work->taken = xcalloc(1, sizeof(*work->taken));
-	r = lease_job(db, w, job, now_ns, strbuf_str(&rigs), work->taken, e);
+	r = lease_job(db, w, job, now_ns, strbuf_str(&rigs.sound), work->taken, e);
 	if (r >= 0 && work->taken->on_rig)
 		r = hold_for_job(db, w, work->taken, now_ns, e);
 	return r < 0 ? r : 1;

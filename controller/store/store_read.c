@@ -350,6 +350,21 @@ int store_runs(struct store *st, const struct store_filter *f, bool with_trials,
 	return 0;
 }
 
+int store_find_run(struct store *st, const char *id, struct run **ret, struct err *e)
+{
+	const struct store_filter filter = {.run_id = id};
+	auto_free struct run **runs = NULL;
+	size_t n = 0;
+	int r = 0;
+
+	if (id)
+		r = store_runs(st, &filter, true, &runs, &n, e);
+	if (r < 0)
+		return r;
+	*ret = n ? runs[0] : NULL; /* ids are unique */
+	return 0;
+}
+
 struct id_search {
 	const char *prefix;
 	char *ids[2]; /* owned; an exact match first */
@@ -414,11 +429,8 @@ int store_find_trial(struct store *st, const char *trial_id, struct run **ret_ru
 	const char *dot = strrchr(trial_id, '.');
 	auto_free char *prefix = NULL;
 	auto_free char *id = NULL;
-	auto_free struct run **runs = NULL;
 	auto_run struct run *run = NULL;
-	struct store_filter f = {0};
 	uint32_t number;
-	size_t n;
 	int r;
 
 	if (!dot || dot == trial_id)
@@ -435,16 +447,13 @@ int store_find_trial(struct store *st, const char *trial_id, struct run **ret_ru
 	if (r < 0)
 		return err_wrap(e, "trial '%s'", trial_id);
 
-	f.run_id = id;
-
-	r = store_runs(st, &f, true, &runs, &n, e);
+	r = store_find_run(st, id, &run, e);
 	if (r < 0)
 		return r;
-	if (n == 0)
+	if (!run)
 		return err_set(e, ERR_USAGE, ENOENT, "trial '%s': run '%s' has just gone", trial_id,
 			       id);
 
-	run = runs[0];
 	for (size_t i = 0; i < run->n_trials; i++)
 		if (run->trials[i]->number == number) {
 			*ret_trial = run->trials[i];

@@ -135,13 +135,13 @@ static void holder_release(struct holder *h)
 }
 #define auto_holder __attribute__((cleanup(holder_release)))
 
-/* 1 = the rig is known; its row is locked. */
-static int find_holder(struct db *db, const char *rig, int64_t now_ns, struct holder *ret,
-		       struct err *e)
+/* 1 = the rig is known; its row is locked if that is wanted. */
+static int find_holder(struct db *db, const char *rig, int64_t now_ns, bool locks,
+		       struct holder *ret, struct err *e)
 {
 	auto_free char *sql = xasprintf("SELECT holder, hold_purpose, held_until_wall_ns"
 					" FROM rig_states WHERE rig = $1%s",
-					db_has_row_locks(db) ? " FOR UPDATE" : "");
+					locks && db_has_row_locks(db) ? " FOR UPDATE" : "");
 	auto_query struct query q = {0};
 	int r;
 
@@ -203,7 +203,7 @@ static int hold_rig(struct db *db, void *arg, struct err *e)
 	if (r >= 0)
 		r = make_rig(db, h->rig, e);
 	if (r >= 0)
-		r = find_holder(db, h->rig, now_ns, &now, e);
+		r = find_holder(db, h->rig, now_ns, true, &now, e);
 	if (r < 0)
 		return r;
 	if (now.name && strcmp(now.name, h->holder) != 0)
@@ -221,6 +221,29 @@ int store_rig_hold(struct store *st, const char *rig, const char *holder, const 
 	return r < 0 ? err_wrap(e, "store '%s'", st->location) : 0;
 }
 
+static int see_holder(struct db *db, void *arg, struct err *e)
+{
+	const struct hold *h = arg;
+	auto_holder struct holder now = {0};
+	int64_t now_ns = 0;
+	int r;
+
+	r = db_now(db, &now_ns, e);
+	if (r >= 0)
+		r = find_holder(db, h->rig, now_ns, false, &now, e);
+	if (r < 0)
+		return r;
+	return now.name && strcmp(now.name, h->holder) != 0 ? fail_held(h->rig, &now, e) : 0;
+}
+
+int store_rig_for(struct store *st, const char *rig, const char *holder, struct err *e)
+{
+	struct hold h = {.rig = rig, .holder = holder};
+	int r = db_transact(st->db, DB_SEE, see_holder, &h, e);
+
+	return r < 0 ? err_wrap(e, "store '%s'", st->location) : 0;
+}
+
 static int release_rig(struct db *db, void *arg, struct err *e)
 {
 	const struct hold *h = arg;
@@ -231,7 +254,7 @@ static int release_rig(struct db *db, void *arg, struct err *e)
 
 	r = db_now(db, &now_ns, e);
 	if (r >= 0)
-		r = find_holder(db, h->rig, now_ns, &now, e);
+		r = find_holder(db, h->rig, now_ns, true, &now, e);
 	if (r < 0)
 		return r;
 	if (!now.name)

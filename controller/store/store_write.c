@@ -100,7 +100,7 @@ static int find_kernel(struct db *db, const struct run *r, int64_t *ret, struct 
 }
 
 /* 1 = found, 0 = the run is not there. */
-static int find_run(struct db *db, const struct run *r, int64_t *ret, struct err *e)
+static int find_run(struct db *db, const char *id, int64_t *ret, struct err *e)
 {
 	auto_query struct query q = {0};
 	int res;
@@ -109,15 +109,15 @@ static int find_run(struct db *db, const struct run *r, int64_t *ret, struct err
 	if (res < 0)
 		return res;
 
-	put_text(&q, r->id);
+	put_text(&q, id);
 	return find_key(&q, ret, e);
 }
 
-static int require_run(struct db *db, const struct run *r, int64_t *ret, struct err *e)
+int store_require_run(struct db *db, const char *id, int64_t *ret, struct err *e)
 {
 	int res;
 
-	res = find_run(db, r, ret, e);
+	res = find_run(db, id, ret, e);
 	if (res == 0)
 		return err_set(e, ERR_STORE, ENOENT, "the run is not in it");
 	return res;
@@ -190,7 +190,7 @@ static int begin_run(struct db *db, void *arg, struct err *e)
 	int64_t run, rig = 0, kernel = 0;
 	int res;
 
-	res = find_run(db, r, &run, e);
+	res = find_run(db, r->id, &run, e);
 	if (res > 0 && write->has_written)
 		return 0; /* the commit whose answer was lost */
 	if (res > 0)
@@ -241,7 +241,7 @@ int store_write_run(struct db *db, const struct run *r, struct err *e)
 	int64_t run = 0;
 	int res;
 
-	res = require_run(db, r, &run, e);
+	res = store_require_run(db, r->id, &run, e);
 	if (res < 0)
 		return res;
 
@@ -287,7 +287,7 @@ static int put_boot(struct db *db, void *arg, struct err *e)
 	int64_t run = 0;
 	int res;
 
-	res = require_run(db, r, &run, e);
+	res = store_require_run(db, r->id, &run, e);
 	if (res < 0)
 		return res;
 
@@ -575,7 +575,7 @@ static int add_trial(struct db *db, void *arg, struct err *e)
 	int64_t run = 0, trial = 0;
 	int res;
 
-	res = require_run(db, r, &run, e);
+	res = store_require_run(db, r->id, &run, e);
 	if (res < 0)
 		return res;
 

@@ -8,6 +8,7 @@
 #include "store/nights.h"
 #include "store/query.h"
 #include "store/queue.h"
+#include "store/recordings.h"
 #include "store_util.h"
 
 #include <sqlite3.h>
@@ -362,6 +363,22 @@ static void test_without_trials_only_the_head_comes(void **state)
 	assert_int_equal(found.n, 1);
 	assert_int_equal(found.runs[0]->n_trials, 0);
 	assert_int_equal(found.runs[0]->n_boots, 0);
+}
+
+static void test_a_run_is_found_by_its_whole_id(void **state)
+{
+	struct fixture *f = *state;
+
+	make_store(f);
+	auto_store struct store *st = open_store(f, STORE_READ);
+	auto_run struct run *run = NULL, *none = NULL;
+
+	assert_ok(f, store_find_run(st, "r", &run, &f->e));
+	assert_int_equal(run->n_trials, 3);
+	assert_ok(f, store_find_run(st, "R", &none, &f->e));
+	assert_null(none);
+	assert_ok(f, store_find_run(st, NULL, &none, &f->e));
+	assert_null(none);
 }
 
 static void test_a_trial_is_found_by_its_id_or_a_unique_prefix(void **state)
@@ -1027,6 +1044,11 @@ static void test_a_rig_is_held_by_one_and_for_a_time(void **state)
 	assert_contains(f->e.text, "rig 'a' is held by ann@desk until ");
 	assert_contains(f->e.text, "soldering");
 	assert_int_equal(take_job(f, st, &w, &j), 0);
+	assert_ok(f, store_rig_for(st, "a", "ann@desk", &f->e));
+	assert_ok(f, store_rig_for(st, "b", "bob@desk", &f->e)); /* nobody ever used it */
+	assert_int_equal(store_rig_for(st, "a", "bob@desk", &f->e), -EBUSY);
+	assert_int_equal(f->e.kind, ERR_USAGE);
+	assert_contains(f->e.text, "rig 'a' is held by ann@desk until ");
 
 	assert_ok(f, store_rigs(st, &rigs, &n, &f->e));
 	assert_int_equal(n, 1);
@@ -1043,15 +1065,20 @@ static void test_a_rig_is_held_by_one_and_for_a_time(void **state)
 	assert_contains(rigs[0].running, "unplug-read with k");
 	store_rigs_free(rigs, n);
 	assert_ok(f, store_rig_release(st, "a", NULL, &f->e));
+	assert_ok(f, store_rig_for(st, "a", "bob@desk", &f->e));
 }
 
-static void test_a_rig_in_quarantine_gets_no_job(void **state)
+static void test_a_rig_in_quarantine_gets_checks_and_no_other_job(void **state)
 {
 	struct fixture *f = *state;
 	auto_store struct store *st = open_store(f, STORE_WRITE);
 	struct store_worker w = make_worker("w", rig_a, 1);
-	auto_store_job struct store_job *j = NULL;
+	char kind[] = "check", rig[] = "a";
+	const struct store_job check = {.kind = kind, .rig = rig};
+	const struct store_job_result passed = {.state = STORE_JOB_DONE};
+	auto_store_job struct store_job *j = NULL, *c = NULL;
 	struct store_rig *rigs = NULL;
+	int64_t number = 0;
 	size_t n = 0;
 
 	assert_ok(f, store_worker_register(st, &w, &f->e));
@@ -1064,8 +1091,125 @@ static void test_a_rig_in_quarantine_gets_no_job(void **state)
 	assert_false(rigs[0].is_check_ok);
 	assert_string_equal(rigs[0].quarantine_reason, "failed its check");
 	store_rigs_free(rigs, n);
+
+	assert_ok(f, store_job_submit(st, &check, &number, &f->e));
+	assert_int_equal(take_job(f, st, &w, &c), number);
+	assert_string_equal(c->on_rig, "a");
+	assert_ok(f, store_job_finish(st, w.name, c, &passed, &f->e));
+	assert_int_equal(take_job(f, st, &w, &j), 0);
+
 	assert_ok(f, store_rig_quarantine(st, "a", NULL, &f->e));
 	assert_true(take_job(f, st, &w, &j) > 0);
+}
+
+/* ---- recordings ---- */
+
+#define BYTES_MAX 70000
+
+/* A run's folder below dir with a console of every byte; returns its path. */
+static char *make_recording(const struct fixture *f, const char *run)
+{
+	char *dir = xasprintf("%s/%s", f->dir, run);
+	auto_free char *boot = xasprintf("%s/boot-1", dir);
+	auto_free char *raw = xasprintf("%s/console.raw", boot);
+	auto_free unsigned char *bytes = xcalloc(BYTES_MAX, 1);
+	struct err e = {0};
+
+	assert_int_equal(dir_make(boot, &e), 0);
+	for (size_t i = 0; i < BYTES_MAX; i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 256);
+	assert_int_equal(file_write_atomic(raw, bytes, BYTES_MAX, &e), 0);
+	unit_write(boot, "console.timing", "0.1 70000\n");
+	unit_write(dir, "run.json", "{}");
+	unit_write(dir, "trial-1.json", "");
+	unit_write(dir, "fit.itb", "a kernel that the kernel store has");
+	return dir;
+}
+
+static void expect_same_file(const char *a, const char *b, const char *name)
+{
+	auto_free char *x = xasprintf("%s/%s", a, name);
+	auto_free char *y = xasprintf("%s/%s", b, name);
+	char of_x[SHA256_HEX_SIZE], of_y[SHA256_HEX_SIZE];
+	struct err e = {0};
+
+	if (sha256_file(x, of_x, &e) < 0 || sha256_file(y, of_y, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(of_x, of_y);
+}
+
+static void write_recorded_run(struct fixture *f, struct store *st, const char *recording)
+{
+	auto_run struct run *r = make_run(SEED, "r", 1, 1);
+
+	free(r->boots[0].recording);
+	r->boots[0].recording = xstrdup(recording);
+	write_run(f, st, r);
+}
+
+static void recordings_come_back(struct fixture *f, const char *folder)
+{
+	static const char *const names[] = {"run.json", "trial-1.json", "boot-1/console.raw",
+					    "boot-1/console.timing"};
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_free char *dir = make_recording(f, "r");
+	auto_free char *boot = xasprintf("%s/boot-1", dir);
+	auto_free char *moved = xasprintf("%s/elsewhere", f->dir);
+	auto_free char *cache = xasprintf("%s/cache", f->dir);
+	auto_free char *to = xasprintf("%s/cache/r", f->dir);
+	auto_free char *itb = xasprintf("%s/fit.itb", to);
+	auto_run struct run *run = NULL;
+
+	write_recorded_run(f, st, boot);
+	assert_ok(f, store_recording_keep(st, "r", dir, folder, &f->e));
+	assert_ok(f, store_recording_keep(st, "r", dir, folder, &f->e)); /* again is fine */
+	assert_ok(f, store_find_run(st, "r", &run, &f->e));
+	assert_ok(f, store_recording_locate(st, folder, cache, run, &f->e));
+	assert_string_equal(run->boots[0].recording, boot); /* it is here */
+
+	/* another host does not have the folder */
+	assert_int_equal(rename(dir, moved), 0);
+	assert_ok(f, store_recording_locate(st, folder, cache, run, &f->e));
+	assert_contains(run->boots[0].recording, "/cache/r/boot-1");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		expect_same_file(moved, to, names[i]);
+	assert_true(access(itb, F_OK) < 0);
+}
+
+static void test_recordings_come_back_from_the_store(void **state)
+{
+	recordings_come_back(*state, NULL);
+}
+
+static void test_recordings_come_back_from_a_shared_folder(void **state)
+{
+	struct fixture *f = *state;
+	auto_free char *folder = xasprintf("%s/shared", f->dir);
+
+	recordings_come_back(f, folder);
+}
+
+static void test_a_recording_that_was_spoiled_or_lost_is_named(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_free char *dir = make_recording(f, "r");
+	auto_free char *to = xasprintf("%s/to", f->dir);
+
+	write_recorded_run(f, st, "/nowhere/boot-1");
+	assert_int_equal(store_recording_fetch(st, "r", NULL, to, &f->e), -ENODATA);
+	assert_int_equal(store_recording_keep(st, "other", dir, NULL, &f->e), -ENOENT);
+	assert_ok(f, store_recording_keep(st, "r", dir, NULL, &f->e));
+
+	tamper(f, postgres ? "UPDATE recordings SET content = '\\x7b207d' WHERE bytes = 2"
+			   : "UPDATE recordings SET content = x'7b207d' WHERE bytes = 2");
+	assert_int_equal(store_recording_fetch(st, "r", NULL, to, &f->e), -EBADMSG);
+	assert_contains(f->e.text, "'run.json' has SHA-256");
+	tamper(f, "DELETE FROM recordings WHERE bytes = 2");
+	assert_int_equal(store_recording_fetch(st, "r", NULL, to, &f->e), -ENOENT);
+	assert_contains(f->e.text, "'run.json'");
+	tamper(f, "UPDATE recording_files SET path = '../run.json' WHERE path = 'run.json'");
+	assert_int_equal(store_recording_fetch(st, "r", NULL, to, &f->e), -EBADMSG);
 }
 
 static void test_wear_adds_up(void **state)
@@ -1366,6 +1510,7 @@ int main(int argc, char **argv)
 		STORE_TEST(
 			test_an_overview_keeps_the_turns_of_a_series_and_the_newest_of_each_cell),
 		STORE_TEST(test_without_trials_only_the_head_comes),
+		STORE_TEST(test_a_run_is_found_by_its_whole_id),
 		STORE_TEST(test_a_trial_is_found_by_its_id_or_a_unique_prefix),
 		STORE_TEST(test_rows_without_what_they_belong_to_are_refused),
 		STORE_TEST(test_ids_that_cannot_name_a_run_are_refused),
@@ -1386,7 +1531,10 @@ int main(int argc, char **argv)
 			test_the_run_of_an_earlier_night_is_found_by_entry_scenario_rig_and_append),
 		STORE_TEST(test_a_finished_job_stores_the_end_of_its_run_with_it),
 		STORE_TEST(test_a_rig_is_held_by_one_and_for_a_time),
-		STORE_TEST(test_a_rig_in_quarantine_gets_no_job),
+		STORE_TEST(test_a_rig_in_quarantine_gets_checks_and_no_other_job),
+		STORE_TEST(test_recordings_come_back_from_the_store),
+		STORE_TEST(test_recordings_come_back_from_a_shared_folder),
+		STORE_TEST(test_a_recording_that_was_spoiled_or_lost_is_named),
 		STORE_TEST(test_wear_adds_up),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
 		STORE_TEST(test_a_bisect_grows_in_the_store_and_comes_back),

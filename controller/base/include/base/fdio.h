@@ -36,5 +36,8 @@ void sha256_bytes(const void *bytes, size_t n, char ret[SHA256_HEX_SIZE]);
  */
 char *path_cache(const char *sub);
 char *path_state(const char *sub);
+/* $STALLRIG_RECORDINGS: folder of recordings that the hosts of a lab share; NULL = none. Not the
+   caller's. */
+const char *path_shared_recordings(void);
 /* Shared files of the project: $STALLRIG_DATA, else what the build was configured with. */
 char *path_data(const char *sub);

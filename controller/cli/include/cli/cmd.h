@@ -38,9 +38,9 @@ extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_
 	cmd_scenario_explain, cmd_judge, cmd_completion, cmd_help, cmd_version;
 extern const struct cmd cmd_console, cmd_switch_on, cmd_switch_off, cmd_switch_cycle,
 	cmd_switch_status, cmd_switch_safe;
-extern const struct cmd cmd_serve, cmd_selftest;
+extern const struct cmd cmd_serve, cmd_selftest, cmd_check;
 extern const struct cmd cmd_submit, cmd_queue, cmd_cancel, cmd_rigs, cmd_lock, cmd_unlock,
-	cmd_worker, cmd_job_run, cmd_store_copy;
+	cmd_worker, cmd_job_run, cmd_store_copy, cmd_store_keep, cmd_store_fetch;
 extern const struct cmd cmd_bisect_start, cmd_bisect_status, cmd_bisect_result, cmd_bisect_log,
 	cmd_bisect_resume, cmd_bisect_tell, cmd_bisect_stop, cmd_bisect_step;
 

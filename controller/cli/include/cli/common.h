@@ -22,6 +22,44 @@
 		.name = "json", .type = OPT_PATH, .arg = "FILE",                                          \
 		.help = "write the runs as JSON to FILE, \"-\" for the standard output without the table" \
 	}
+#define OPT_ROW_RIG                                                                               \
+	{                                                                                         \
+		.name = "rig", .letter = 'r', .type = OPT_RIG, .arg = "RIG", .is_required = true, \
+		.help = "name of the rig, or its YAML file"                                       \
+	}
+#define OPT_ROW_SCENARIO                                                                    \
+	{                                                                                   \
+		.name = "scenario", .letter = 's', .type = OPT_SCENARIO, .arg = "SCENARIO", \
+		.is_required = true, .help = "name of the scenario, or its YAML file"       \
+	}
+#define OPT_ROW_APPEND                                                            \
+	{                                                                         \
+		.name = "append", .letter = 'A', .type = OPT_TEXT, .arg = "TEXT", \
+		.help = "add this to the kernel command line"                     \
+	}
+#define OPT_ROW_TRIALS                                                                    \
+	{                                                                                 \
+		.name = "trials", .letter = 'n', .type = OPT_COUNT, .arg = "N", .min = 1, \
+		.max = 10000, .absent = "the scenario's",                                 \
+		.help = "how many valid trials are wanted"                                \
+	}
+#define OPT_ROW_BOOTS                                                                    \
+	{                                                                                \
+		.name = "boots", .letter = 'b', .type = OPT_COUNT, .arg = "N", .min = 1, \
+		.max = 10000, .absent = "by the scenario's trials.per_boot",             \
+		.help = "spread the trials over N boots"                                 \
+	}
+#define OPT_ROW_FAULTS                                                                                 \
+	{                                                                                              \
+		.name = "faults", .type = OPT_TEXT, .arg = "SPEC",                                     \
+		.help = "make the switch misbehave by chance, as in lie=1.0,seed=42; keys fail, lie, " \
+			"late, late_ms, seed"                                                          \
+	}
+#define OPT_ROW_NO_WAIT_HOUR                                                                           \
+	{                                                                                              \
+		.name = "no-wait", .type = OPT_FLAG,                                                   \
+		.help = "give up at once if somebody else holds the rig, else up to an hour is waited" \
+	}
 #define OPT_ROW_END          \
 	{                    \
 		.name = NULL \
@@ -33,6 +71,21 @@ int cli_store_open(const struct args *a, enum store_mode mode, struct store **re
 
 /* The same location; NULL = the default one. */
 const char *cli_store_location(const struct args *a);
+
+/*
+ * Folder of a run's whole recording on this host: where it was recorded, or a copy in
+ * path_cache("recordings") that is fetched if need be. ERR_USAGE/-ENOENT: there is no such run;
+ * ERR_STORE/-ENODATA: it was recorded elsewhere and not kept. Caller frees.
+ */
+int cli_run_folder(struct store *st, const char *run_id, char **ret, struct err *e) must_check;
+
+/*
+ * Waits until nobody else holds the rig in the store ('stallrig lock', a worker's job), up to an
+ * hour, and says for whom. ERR_USAGE/-EBUSY with who holds it: after that, or at once unless
+ * may_wait. What the same user on the same host holds is free for its commands.
+ */
+int cli_rig_await(struct cli *cli, struct store *st, const char *rig, bool may_wait,
+		  struct err *e) must_check;
 
 /*
  * Progress for a person on cli->log: the line of what goes on now is overwritten on a terminal and

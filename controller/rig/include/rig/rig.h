@@ -17,6 +17,7 @@ struct rig_cfg {
 	char *name;
 	char *arch;      /* "x86_64", "arm64" */
 	char *rig_class; /* "virtual" or "board": results of different classes are never compared */
+	char *golden_kernel; /* known to pass here, for `stallrig check`; "" = none */
 	struct {
 		char *driver;      /* "qemu", "uboot" */
 		unsigned attempts; /* boots in a row that may fail before the run ends */

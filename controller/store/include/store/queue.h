@@ -30,7 +30,7 @@ bool store_job_state_parse(const char *name, enum store_job_state *ret);
 struct store_job {
 	int64_t job; /* its number; 0 before it is stored */
 	enum store_job_state state;
-	char *kind;       /* "run", "replay" */
+	char *kind;       /* "run", "replay", "check" */
 	int64_t priority; /* the highest first, then the oldest */
 	char *rig;        /* NULL = any */
 	char *scenario, *kernel, *append;
@@ -106,9 +106,9 @@ int store_worker_leave(struct store *st, const struct store_worker *w, struct er
 
 /*
  * Takes the next job that one of the worker's rigs can do and holds that rig for it. A rig that
- * another holds, or that is in quarantine, is passed over. Jobs whose worker has gone silent go
- * back into the queue first (or are failed after attempts_max). 1 = taken (caller frees), 0 = there
- * is nothing to do now.
+ * another holds is passed over; one that is in quarantine does jobs of kind "check" only. Jobs
+ * whose worker has gone silent go back into the queue first (or are failed after attempts_max).
+ * 1 = taken (caller frees), 0 = there is nothing to do now.
  */
 int store_job_take(struct store *st, const struct store_worker *w, struct store_job **ret,
 		   struct err *e) must_check;
@@ -174,6 +174,8 @@ void store_rigs_free(struct store_rig *rigs, size_t n);
  */
 int store_rig_hold(struct store *st, const char *rig, const char *holder, const char *purpose,
 		   int64_t duration_ns, struct err *e) must_check;
+/* 0 if the rig is free or held by this holder, else ERR_USAGE/-EBUSY as above. Changes nothing. */
+int store_rig_for(struct store *st, const char *rig, const char *holder, struct err *e) must_check;
 /* holder NULL = whoever it is. ERR_USAGE/-ENOENT if nobody holds it, -EBUSY if another does. */
 int store_rig_release(struct store *st, const char *rig, const char *holder,
 		      struct err *e) must_check;

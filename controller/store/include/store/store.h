@@ -37,6 +37,8 @@ DEFINE_AUTO(store, struct store *, store_close)
 /* As given, without a password. */
 const char *store_location(const struct store *st);
 int store_schema_version(const struct store *st);
+/* Whether several hosts can use it: PostgreSQL. */
+bool store_is_shared(const struct store *st);
 /* How long a call waits for another process's write, or for the server to come back; 10 s at first.
  */
 void store_set_patience_ms(struct store *st, unsigned patience_ms);
@@ -75,6 +77,9 @@ struct store_filter {
    write. Caller frees each with run_free() and the array with free(). */
 int store_runs(struct store *st, const struct store_filter *f, bool with_trials, struct run ***ret,
 	       size_t *ret_n, struct err *e) must_check;
+
+/* The run with this id and everything of it; *ret is NULL if there is none. id NULL = none. */
+int store_find_run(struct store *st, const char *id, struct run **ret, struct err *e) must_check;
 
 /*
  * One trial and its run. trial_id: "<run id>.<number>", or a run id's unique prefix before the dot.
