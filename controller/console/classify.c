@@ -611,22 +611,21 @@ static void note_context(struct console_parser *p, const struct segment *seg)
 	}
 }
 
-void classify_segment(struct console_parser *p, const struct line *line, struct segment *seg)
+bool classify_segment(struct console_parser *p, const struct line *line, const struct segment *seg)
 {
 	bool is_peek = line->flags & LINE_PEEK;
 
-	while (seg->len > 0 && seg->text[seg->len - 1] == ' ')
-		seg->len--;
 	if ((line->groups & GROUP_OWN) && classify_own(p, line, seg))
-		return;
+		return true;
 	if (!is_peek && (line->groups & GROUP_CONTEXT) && classify_boot(p, line, seg))
-		return;
+		return true;
 	if ((line->groups & GROUP_RULE) && classify_rules(p, line, seg))
-		return;
+		return true;
 	if ((line->groups & GROUP_TRACE) && classify_traces(p, line, seg))
-		return;
+		return true;
 	if (!is_peek && (line->groups & GROUP_CONTEXT))
 		note_context(p, seg);
+	return false;
 }
 
 void classify_kmsg_seq(struct console_parser *p, int64_t seq)

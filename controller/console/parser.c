@@ -12,6 +12,7 @@
 #include "console/catalog.h"
 #include "console/clean.h"
 #include "own.h"
+#include "remains.h"
 #include "state.h"
 
 #include <string.h>
@@ -32,6 +33,8 @@ static const struct scan *shared_scan(void)
 		scan_add(&scan, console_trace(i)->text, GROUP_TRACE);
 	for (size_t i = 0; i < console_rule_count(); i++)
 		scan_add(&scan, console_rule(i)->anchor, GROUP_RULE);
+	for (size_t i = 0; remains_pieces[i]; i++)
+		scan_add(&scan, remains_pieces[i], GROUP_PIECE);
 	return &scan;
 }
 
@@ -96,6 +99,7 @@ static void take_segment(struct console_parser *p, const struct line *line, stru
 			 bool is_leading)
 {
 	const struct envelope *env = &seg->env;
+	bool is_known = false;
 
 	if (!(line->flags & LINE_PEEK)) {
 		if (env->kind == ENVELOPE_BROKEN)
@@ -110,8 +114,16 @@ static void take_segment(struct console_parser *p, const struct line *line, stru
 	if (p->dump_fn && !(line->flags & LINE_PEEK) &&
 	    (p->wqdump_left > 0 || (line->groups & GROUP_CONTEXT)))
 		classify_wqdump(p, seg);
+	while (seg->len > 0 && seg->text[seg->len - 1] == ' ')
+		seg->len--;
 	if (line->groups)
-		classify_segment(p, line, seg);
+		is_known = classify_segment(p, line, seg);
+	if (is_known || (line->flags & LINE_PEEK))
+		return;
+	/* user space says many things; a kernel's record with such a beginning was cut up */
+	if ((env->kind != ENVELOPE_NONE && remains_are_grave(seg->text, seg->len)) ||
+	    ((line->groups & GROUP_PIECE) && remains_have_piece(seg->text, seg->len)))
+		p->integrity.suspect_lines++;
 }
 
 /* What stands in front of the first stamp, or a line without any. */
@@ -291,6 +303,8 @@ static bool take_quickly(struct console_parser *p, const struct scan_marks *mark
 			return false;
 		next = scan_next_mark(marks->bracket, next + 1, lf);
 	}
+	if (remains_may_begin(line->s + env.text, line->len - env.text))
+		return false;
 	classify_count_record(p);
 	classify_time_forward(p, &env);
 	return true;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #define SCAN_ANCHOR_MIN  5
-#define SCAN_ANCHORS_MAX 192
+#define SCAN_ANCHORS_MAX 256
 #define SCAN_STRIDE      ((size_t)3)
 #define SCAN_BITS        15
 

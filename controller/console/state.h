@@ -27,7 +27,8 @@ enum group {
 	GROUP_CONTEXT = 1 << 1,
 	GROUP_TRACE = 1 << 2,
 	GROUP_RULE = 1 << 3,
-	GROUP_ALL = GROUP_OWN | GROUP_CONTEXT | GROUP_TRACE | GROUP_RULE
+	GROUP_PIECE = 1 << 4,
+	GROUP_ALL = GROUP_OWN | GROUP_CONTEXT | GROUP_TRACE | GROUP_RULE | GROUP_PIECE
 };
 
 struct line {
@@ -113,8 +114,8 @@ void classify_time(struct console_parser *p, const struct line *line, const stru
 /* The same for a stamp that does not go back, outside of replays. */
 void classify_time_forward(struct console_parser *p, const struct envelope *env);
 void classify_kmsg_seq(struct console_parser *p, int64_t seq);
-/* Looks for everything that the line's groups announce. */
-void classify_segment(struct console_parser *p, const struct line *line, struct segment *seg);
+/* Looks for everything that the line's groups announce. True if the text is a known one. */
+bool classify_segment(struct console_parser *p, const struct line *line, const struct segment *seg);
 /* Collects a workqueue dump, if one is being read or begins here. */
 void classify_wqdump(struct console_parser *p, const struct segment *seg);
 /* End of input: hands over what is unfinished. */

@@ -119,12 +119,13 @@ struct console_integrity {
 	uint64_t dropped_messages; /* "** N printk messages dropped **" */
 	uint64_t suppressed;       /* "N callbacks suppressed" */
 	uint64_t overruns;         /* "input overrun(s)" */
-	uint64_t suspect_lines;    /* DELAY or marker lines that are mangled */
-	uint64_t delay_seq_gaps;   /* numbers missing in the seq= of extended DELAY lines */
-	uint64_t garbage_bytes;    /* NUL, 0xFF and other bytes that no console text has */
-	uint64_t truncated_lines;  /* longer than CONSOLE_LINE_MAX */
-	uint64_t broken_stamps;    /* time stamps with bytes missing */
-	uint64_t kmsg_seq_gaps;    /* numbers missing in /dev/kmsg or extended netconsole records */
+	/* DELAY or marker lines that are mangled; records that begin almost as a grave message */
+	uint64_t suspect_lines;
+	uint64_t delay_seq_gaps;  /* numbers missing in the seq= of extended DELAY lines */
+	uint64_t garbage_bytes;   /* NUL, 0xFF and other bytes that no console text has */
+	uint64_t truncated_lines; /* longer than CONSOLE_LINE_MAX */
+	uint64_t broken_stamps;   /* time stamps with bytes missing */
+	uint64_t kmsg_seq_gaps;   /* numbers missing in /dev/kmsg or extended netconsole records */
 	/* stack dumps that follow no known incident: its first line was lost or is unknown */
 	uint64_t unclassified_dumps;
 };
