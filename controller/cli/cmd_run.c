@@ -25,6 +25,12 @@ static const struct opt options[] = {
 	OPT_ROW_APPEND,
 	OPT_ROW_TRIALS,
 	OPT_ROW_BOOTS,
+	{.name = "waivers",
+	 .letter = 'w',
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "incidents that do not condemn the kernel, each with a reason (YAML, as for judge); "
+		 "kept with the recordings"},
 	OPT_ROW_JSON_FILE,
 	OPT_ROW_STORE,
 	OPT_ROW_FAULTS,
@@ -162,6 +168,7 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 	__attribute__((cleanup(session_release))) struct session s = {.cli = cli};
 	auto_scenario struct scenario *scenario = NULL;
 	auto_rig_cfg struct rig_cfg *rig = NULL;
+	auto_waivers struct waivers *waivers = NULL;
 	auto_store struct store *store = NULL;
 	struct kernel_list kernels = {0};
 	struct kernels_ctx ctx;
@@ -170,6 +177,7 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 		.kernels = &ctx,
 		.append = args_text(a, "append"),
 		.trials = args_count(a, "trials", 0),
+		.waivers_path = args_text(a, "waivers"),
 		.faults = args_text(a, "faults"),
 		.w = cli->w,
 	};
@@ -187,8 +195,14 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 	r = scenario_load(args_text(a, "scenario"), &scenario, e);
 	if (r < 0)
 		return r;
+	if (cfg.waivers_path) {
+		r = waivers_load(cfg.waivers_path, &waivers, e);
+		if (r < 0)
+			return r;
+	}
 	cfg.rig = rig;
 	cfg.scenario = scenario;
+	cfg.waivers = waivers;
 	if (args_has(a, "boots")) {
 		unsigned trials = cfg.trials ? cfg.trials : scenario->trials.valid;
 		unsigned boots = args_count(a, "boots", 1);

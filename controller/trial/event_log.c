@@ -4,9 +4,19 @@
 
 #include <string.h>
 
+void event_log_init(struct event_log *log, int64_t baud)
+{
+	memset(log, 0, sizeof(*log));
+	if (baud > 0) {
+		log->load = xcalloc(1, sizeof(*log->load));
+		console_load_init(log->load, baud);
+	}
+}
+
 void event_log_release(struct event_log *log)
 {
 	util_free(log->rows);
+	util_free(log->load);
 	memset(log, 0, sizeof(*log));
 }
 
@@ -15,6 +25,17 @@ static void repoint(struct seen_event *row)
 {
 	row->ev.text = row->text;
 	row->ev.title = row->title;
+}
+
+/* The parser tells of a line before its own bytes are in the load. */
+static bool is_printing(const struct event_log *log, const struct console_event *ev)
+{
+	int64_t us = ev->u.delay.us;
+	int64_t due_ns = ev->u.delay.due_ns;
+
+	return log->load && ev->cls == CONSOLE_DELAY && us > 0 && due_ns >= 0 &&
+	       us < INT64_MAX / 4 / 1000 && due_ns < INT64_MAX / 4 &&
+	       console_load_explains(log->load, due_ns, us * 1000);
 }
 
 void event_log_add(struct event_log *log, const struct console_event *ev)
@@ -39,6 +60,7 @@ void event_log_add(struct event_log *log, const struct console_event *ev)
 	memcpy(row->text, ev->text, n);
 	row->ev.text_len = n;
 	(void)snprintf(row->title, sizeof(row->title), "%s", ev->title);
+	row->is_printing = is_printing(log, ev);
 	repoint(row);
 }
 
@@ -73,10 +95,31 @@ const struct seen_event *event_log_find_disconnect(const struct event_log *log, 
 
 const struct seen_event *event_log_find_crash(const struct event_log *log, size_t from)
 {
-	for (size_t i = from; i < log->n; i++)
-		if (console_class_severity(log->rows[i].ev.cls) >= CONSOLE_STALL)
-			return &log->rows[i];
+	bool is_waived = false; /* the incident that details belong to */
+
+	for (size_t i = 0; i < log->n; i++) {
+		const struct seen_event *row = &log->rows[i];
+
+		if (console_class_severity(row->ev.cls) < CONSOLE_STALL)
+			continue;
+		if (!row->ev.is_detail)
+			is_waived = event_log_waiver_of(log, row) != NULL;
+		if (i >= from && !is_waived)
+			return row;
+	}
 	return NULL;
+}
+
+const struct console_waiver *event_log_waiver_of(const struct event_log *log,
+						 const struct seen_event *row)
+{
+	struct console_incident in = {.cls = row->ev.cls};
+
+	if (log->n_waivers == 0 || row->ev.is_suspect)
+		return NULL;
+	(void)snprintf(in.title, sizeof(in.title), "%.*s", (int)sizeof(in.title) - 1, row->title);
+	(void)snprintf(in.text, sizeof(in.text), "%.*s", (int)sizeof(in.text) - 1, row->text);
+	return console_waiver_find(log->waivers, log->n_waivers, &in, log->release);
 }
 
 const struct seen_event *event_log_find_banner(const struct event_log *log)

@@ -393,6 +393,21 @@ static const struct probe_row *row_with_self(const struct observation *o)
 	return NULL;
 }
 
+/* A judged delay over the limit that is as good a measure of the serial line. */
+static const struct seen_event *delay_by_printing(const struct observation *o)
+{
+	int64_t limit_us = (int64_t)o->scenario->limit.max_ms * 1000;
+
+	for (size_t i = since_reset(o, o->log_armed, o->log_window); i < o->log_window; i++) {
+		const struct seen_event *row = &o->log->rows[i];
+
+		if (row->is_printing && !row->ev.is_suspect && row->ev.u.delay.us > limit_us &&
+		    scenario_counts_probe(o->scenario, row->ev.u.delay.probe))
+			return row;
+	}
+	return NULL;
+}
+
 /*
  * Every line that the module had printed when its state was read must be here, once and in order,
  * none of them longer than the module's maximum, and one of them, or one that came after, as long.
@@ -401,6 +416,7 @@ static void check_probes_agree(struct trial *t, const struct observation *o)
 {
 	const struct probe_row *max = state_max(o->scenario, &o->after, -1);
 	const struct probe_row *self = row_with_self(o);
+	const struct seen_event *printing = delay_by_printing(o);
 	int64_t probe_us = max ? max->max_us : -1;
 	int64_t expected_seq = 1;
 
@@ -408,6 +424,13 @@ static void check_probes_agree(struct trial *t, const struct observation *o)
 		evidence_set(t, EVIDENCE_PROBES_AGREE, false,
 			     "probe %s of CPU%d put %" PRId64 " delays down to its own printing",
 			     self->probe, self->cpu, self->self);
+		return;
+	}
+	if (printing) {
+		evidence_set(t, EVIDENCE_PROBES_AGREE, false,
+			     "delay of %" PRId64 " us on CPU%d: sending at %" PRId64
+			     " baud may have made it, the line was busy for half of it",
+			     printing->ev.u.delay.us, printing->ev.u.delay.cpu, o->log->load->baud);
 		return;
 	}
 
@@ -672,9 +695,12 @@ static void copy_moments(struct trial *t, const struct observation *o)
 				 o->is_cut_sensed ? "sensed" : "claimed, not sensed");
 	for (size_t i = o->log_armed; i < o->log_end; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
+		const struct console_waiver *waiver =
+			ev->is_detail ? NULL : event_log_waiver_of(o->log, &o->log->rows[i]);
 
-		trial_add_moment(t, ev->t_host_ns - t0, console_class_name(ev->cls), "%s",
-				 ev->text);
+		trial_add_moment(t, ev->t_host_ns - t0, console_class_name(ev->cls), "%s%s%s%s",
+				 waiver ? "(waived: " : "", waiver ? waiver->reason : "",
+				 waiver ? ") " : "", ev->text);
 	}
 	if (o->end_ns)
 		trial_add_moment(t, o->end_ns - t0, "window-end", "probe read");

@@ -302,10 +302,25 @@ static int read_json(const char *path, json_t **ret, struct err *e)
 	return 0;
 }
 
+static const struct member head_members[] = {
+	{"usb_path", AT(facts_head, usb_path), TEXT},
+	{"console_baud", AT(facts_head, console_baud), UNSIGNED},
+	{"has_waivers", AT(facts_head, has_waivers), BOOL},
+	{"last_trial", AT(facts_head, last_trial), UNSIGNED},
+};
+
 int facts_write_run(const char *dir, const struct run *r, const struct scenario *sc,
-		    const char *usb_path, struct err *e)
+		    const struct facts_setup *setup, struct err *e)
 {
+	auto_free char *usb_path = xstrdup(setup->usb_path);
+	const struct facts_head head = {
+		.usb_path = usb_path,
+		.console_baud = setup->console_baud,
+		.has_waivers = setup->waivers_path != NULL,
+		.last_trial = r->n_trials ? r->trials[r->n_trials - 1]->number : 0,
+	};
 	auto_free char *scenario = xasprintf("%s/scenario.yaml", dir);
+	auto_free char *waivers = xasprintf("%s/waivers.yaml", dir);
 	auto_free char *path = xasprintf("%s/run.json", dir);
 	json_t *boots = json_array();
 	json_t *root = json_object();
@@ -319,11 +334,14 @@ int facts_write_run(const char *dir, const struct run *r, const struct scenario 
 		(void)json_array_append_new(boots, boot);
 	}
 	(void)json_object_set_new(root, "boots", boots);
-	(void)json_object_set_new(root, "usb_path", json_string(usb_path));
+	PUT(root, &head, head_members, 0);
 	ret = write_json(path, root, e);
 	if (ret < 0)
 		return ret;
 	ret = file_copy(sc->path, scenario, e);
+	/* once: a file that is changed later is not the one that the run goes by */
+	if (ret >= 0 && setup->waivers_path && access(waivers, F_OK) < 0)
+		ret = file_copy(setup->waivers_path, waivers, e);
 	return ret < 0 ? err_rekind(e, ERR_STORE) : 0;
 }
 
@@ -426,10 +444,16 @@ static int read_boots(const json_t *boots, struct run *r, const char *path, stru
 	return 0;
 }
 
-int facts_read_run(const char *dir, struct run **ret, char **ret_usb_path, struct err *e)
+void facts_head_release(struct facts_head *h)
+{
+	util_free(h->usb_path);
+	h->usb_path = NULL;
+}
+
+int facts_read_run(const char *dir, struct run **ret, struct facts_head *ret_head, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/run.json", dir);
-	const char *usb_path;
+	struct facts_head head = {0};
 	json_t *root = NULL;
 	struct run *r;
 	int code;
@@ -439,6 +463,8 @@ int facts_read_run(const char *dir, struct run **ret, char **ret_usb_path, struc
 		return code;
 	r = xcalloc(1, sizeof(*r));
 	code = GET(root, r, run_members, path, e);
+	if (code == 0)
+		code = GET(root, &head, head_members, path, e);
 	if (code < 0) {
 		/* its texts are still jansson's */
 		free(r);
@@ -452,9 +478,9 @@ int facts_read_run(const char *dir, struct run **ret, char **ret_usb_path, struc
 		json_decref(root);
 		return code;
 	}
-	usb_path = json_string_value(json_object_get(root, "usb_path"));
-	*ret_usb_path = xstrdup(usb_path ? usb_path : "");
+	head.usb_path = xstrdup(head.usb_path ? head.usb_path : "");
 	json_decref(root);
+	*ret_head = head;
 	*ret = r;
 	return 0;
 }

@@ -10,9 +10,20 @@
 
 #include <jansson.h>
 
-/* Writes <dir>/run.json and <dir>/scenario.yaml; again when the run has ended. */
+/* What a run was judged by, beside its scenario. */
+struct facts_setup {
+	const char *usb_path;
+	unsigned console_baud;
+	const char *waivers_path; /* NULL: none */
+};
+
+/*
+ * Writes <dir>/run.json, <dir>/scenario.yaml and, if there are waivers, <dir>/waivers.yaml;
+ * run.json again after each trial, so that the number of trials in it is right, and when the run
+ * has ended.
+ */
 int facts_write_run(const char *dir, const struct run *r, const struct scenario *sc,
-		    const char *usb_path, struct err *e) must_check;
+		    const struct facts_setup *setup, struct err *e) must_check;
 /* Writes <dir>/trial-<number>.json. t0_ns: start of the boot's recording. */
 int facts_write_trial(const char *dir, const struct trial *t, const struct observation *o,
 		      nsec_t t0_ns, struct err *e) must_check;
@@ -28,6 +39,15 @@ struct facts {
 
 int facts_read_trial(const char *path, struct facts *ret, struct err *e) must_check;
 void facts_release(struct facts *f);
-/* A run without trials; *ret_usb_path: caller frees. */
-int facts_read_run(const char *dir, struct run **ret, char **ret_usb_path,
+/* What run.json says beside the run. */
+struct facts_head {
+	char *usb_path; /* owned */
+	unsigned console_baud;
+	bool has_waivers;
+	unsigned last_trial; /* number of the last one, 0: none */
+};
+
+void facts_head_release(struct facts_head *h);
+/* A run without trials. */
+int facts_read_run(const char *dir, struct run **ret, struct facts_head *ret_head,
 		   struct err *e) must_check;

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "facts.h"
 #include "trial/recording.h"
+#include "trial/waivers.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -67,14 +68,26 @@ static const char *banner_of(const struct event_log *log)
 	return ev ? ev->text : "";
 }
 
+/* What a run is judged by. */
+struct rules {
+	const struct scenario *scenario;
+	const struct waivers *waivers; /* NULL: none */
+	struct facts_head head;
+};
+
 /* Judges the trials of one boot; they move into the run. */
-static int rejudge_boot(struct run *run, const struct scenario *sc, const char *usb_path,
-			const char *boot_dir, struct facts *facts, size_t n, struct err *e)
+static int rejudge_boot(struct run *run, const struct rules *rules, const char *boot_dir,
+			struct facts *facts, size_t n, struct err *e)
 {
 	struct replay rp = {.facts = facts, .n = n};
 	int r;
 
+	event_log_init(&rp.log, rules->head.console_baud);
+	if (rules->waivers)
+		rp.log.waivers = waivers_list(rules->waivers, &rp.log.n_waivers);
+	rp.log.release = run->kernel_release;
 	rp.parser = console_parser_new(on_event, &rp);
+	console_parser_use_load(rp.parser, rp.log.load);
 	r = recording_play(boot_dir, on_chunk, &rp, e);
 	if (r == 0)
 		console_parser_finish(rp.parser);
@@ -88,9 +101,9 @@ static int rejudge_boot(struct run *run, const struct scenario *sc, const char *
 				    boot_dir, facts[i].trial->number, o->log_end, rp.log.n);
 			break;
 		}
-		o->scenario = sc;
+		o->scenario = rules->scenario;
 		o->log = &rp.log;
-		o->usb_path = usb_path;
+		o->usb_path = rules->head.usb_path;
 		o->build.release = run->kernel_release;
 		o->build.version = run->kernel_version;
 		o->build.banner = banner_of(&rp.log);
@@ -103,8 +116,8 @@ static int rejudge_boot(struct run *run, const struct scenario *sc, const char *
 	return r;
 }
 
-static int rejudge_boots(const char *dir, struct run *run, const struct scenario *sc,
-			 const char *usb_path, struct facts *facts, size_t n, struct err *e)
+static int rejudge_boots(const char *dir, struct run *run, const struct rules *rules,
+			 struct facts *facts, size_t n, struct err *e)
 {
 	size_t from = 0;
 
@@ -116,7 +129,7 @@ static int rejudge_boots(const char *dir, struct run *run, const struct scenario
 
 		while (to < n && facts[to].trial->boot == boot)
 			to++;
-		r = rejudge_boot(run, sc, usb_path, boot_dir, &facts[from], to - from, e);
+		r = rejudge_boot(run, rules, boot_dir, &facts[from], to - from, e);
 		if (r < 0)
 			return r;
 		from = to;
@@ -148,14 +161,19 @@ static size_t last_trial(const char *dir)
 	return last;
 }
 
-/* Reads trial-1.json, trial-2.json, … to the last; one that is missing between is an error. */
-static int read_trials(const char *dir, struct facts **ret, size_t *ret_n, struct err *e)
+/*
+ * Reads trial-1.json, trial-2.json, … to the last, which is the last file or what run.json names;
+ * it may be one behind if the run was cut off. One that is missing is an error.
+ */
+static int read_trials(const char *dir, size_t told, struct facts **ret, size_t *ret_n,
+		       struct err *e)
 {
 	struct facts *list = NULL;
 	size_t n = 0;
-
 	size_t last = last_trial(dir);
 
+	if (last < told)
+		last = told;
 	while (n < last) {
 		auto_free char *path = xasprintf("%s/trial-%zu.json", dir, n + 1);
 		int r;
@@ -178,21 +196,28 @@ static int read_trials(const char *dir, struct facts **ret, size_t *ret_n, struc
 int rejudge_run(const char *dir, struct run **ret, struct err *e)
 {
 	auto_free char *scenario_path = xasprintf("%s/scenario.yaml", dir);
+	auto_free char *waivers_path = xasprintf("%s/waivers.yaml", dir);
 	auto_scenario struct scenario *sc = NULL;
-	auto_free char *usb_path = NULL;
+	auto_waivers struct waivers *waivers = NULL;
+	struct rules rules = {0};
 	struct facts *facts = NULL;
 	struct run *run = NULL;
 	size_t n = 0;
 	int r;
 
-	r = facts_read_run(dir, &run, &usb_path, e);
+	r = facts_read_run(dir, &run, &rules.head, e);
 	if (r < 0)
 		return r;
 	r = scenario_load(scenario_path, &sc, e);
+	if (r == 0 && rules.head.has_waivers)
+		r = waivers_load(waivers_path, &waivers, e);
+	rules.scenario = sc;
+	rules.waivers = waivers;
 	if (r == 0)
-		r = read_trials(dir, &facts, &n, e);
+		r = read_trials(dir, rules.head.last_trial, &facts, &n, e);
 	if (r == 0)
-		r = rejudge_boots(dir, run, sc, usb_path, facts, n, e);
+		r = rejudge_boots(dir, run, &rules, facts, n, e);
+	facts_head_release(&rules.head);
 	for (size_t i = 0; i < n; i++)
 		facts_release(&facts[i]);
 	free(facts);

@@ -90,6 +90,17 @@ static int store_trial(struct runner *rn, struct err *e)
 	return 0;
 }
 
+static int write_run(const struct runner *rn, struct err *e)
+{
+	const struct facts_setup setup = {
+		.usb_path = rn->cfg->rig->stick.usb_path,
+		.console_baud = rn->cfg->rig->console.baud,
+		.waivers_path = rn->cfg->waivers_path,
+	};
+
+	return facts_write_run(rn->dir, rn->run, rn->sc, &setup, e);
+}
+
 /* One unplug. *ret_is_boot_usable: the target is as it was before, the next trial may follow. */
 static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usable, struct err *e)
 {
@@ -133,6 +144,8 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 		r = store_trial(rn, e);
 	else
 		trial_free(rn->trial);
+	if (r >= 0)
+		r = write_run(rn, e);
 	rn->trial = NULL;
 	util_free(take(rn->environment_now));
 	return r;
@@ -266,7 +279,12 @@ static int boot_start(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	publish_recording(rn);
+	event_log_init(&rn->log, rn->cfg->rig->console.baud);
+	if (rn->cfg->waivers)
+		rn->log.waivers = waivers_list(rn->cfg->waivers, &rn->log.n_waivers);
+	rn->log.release = rn->cfg->kernel->release;
 	rn->parser = console_parser_new(on_event, rn);
+	console_parser_use_load(rn->parser, rn->log.load);
 
 	r = rig_boot(rn->rig, rn->cfg->kernel, rn->cfg->append, e);
 	util_free(rn->boot->banner);
@@ -430,7 +448,7 @@ static int hook_run(struct runner *rn, struct err *e)
 {
 	int r;
 
-	r = facts_write_run(rn->dir, rn->run, rn->sc, rn->cfg->rig->stick.usb_path, e);
+	r = write_run(rn, e);
 	if (r < 0)
 		return r;
 	if (rn->cfg->hooks && rn->cfg->hooks->run)

@@ -41,6 +41,12 @@ is '.runs[0].verdict == "PASS" and .runs[0].valid == 8 and .runs[0].over == 0'
 is '.runs[0].strength | test("0 of 8 \\(2 boots\\) over 50 ms")'
 is '.runs[0].worst_ms < 50'
 same_again 0
+# the same recording without its last trial passes no more
+id=$(jq -r '.runs[0].trials[0].id' "$work/run.json")
+cp -r "$STALLRIG_STATE/recordings/${id%.*}" "$work/short"
+rm "$(printf '%s\n' "$work"/short/trial-*.json | sort -V | tail -n 1)"
+expect 130 "$stallrig" judge "$work/short"
+says "trial-"
 
 run 1 --scenario unplug-read --kernel debian:6.12 --append workqueue.cpu_intensive_thresh_us=0 \
 	--trials 2

@@ -526,6 +526,37 @@ static void test_an_error_of_a_step_is_its_missing_evidence(void **state)
 
 #define WITH(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
+static void test_a_delay_that_printing_may_have_made_is_no_sample(void **state)
+{
+	struct fixture *f = *state;
+	struct console_load *load = xcalloc(1, sizeof(*load));
+
+	console_load_init(load, 115200);
+	f->log.load = load; /* released with the log */
+	judge(f);
+	assert_true(f->t->is_valid);
+
+	/* 80 ms of sending from 10 ms after the due time on: over half of the 150 ms */
+	console_load_add(load, 50014000000, 922);
+	f->log.n = 0;
+	add_mark(f, "start-1");
+	add_delay(f, 0, "normal", 57000, 1, 40000000);
+	add_event(f, (struct console_event){.cls = CONSOLE_USB_DISCONNECT,
+					    .t_kernel_us = 50000000,
+					    .t_host_ns = 2010 * NSEC_PER_MSEC,
+					    .u.usb.port = "2-1"});
+	add_delay(f, 0, "normal", 150000, 1, 50004000);
+	add_mark(f, "end-1");
+	assert_missing(f, EVIDENCE_PROBES_AGREE);
+	assert_contains(f->t->evidence[EVIDENCE_PROBES_AGREE].detail,
+			"delay of 150000 us on CPU0: sending at 115200 baud may have made it");
+
+	/* below the limit nobody is condemned, so nobody needs an excuse */
+	f->sc->limit.max_ms = 200;
+	judge(f);
+	assert_true(f->t->is_valid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +598,7 @@ int main(void)
 		WITH(test_a_stick_that_came_back_elsewhere_is_noticed),
 		WITH(test_an_error_of_a_step_is_its_missing_evidence),
 		WITH(test_a_crash_is_neither_valid_nor_invalid),
+		WITH(test_a_delay_that_printing_may_have_made_is_no_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,11 +103,14 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	unit_rmdir(dir);
 }
 
-/* A run of one trial that was lost to an error, and its console. */
-static char *make_run(void)
+#define BANNER "[    0.000000] Linux version 6.1.0 (x) #1 SMP y\r\n"
+
+/* A run of one trial that was lost to an error, its console with n_events, and its waivers. */
+static char *make_run_of(const char *console, size_t n_events, const char *waivers)
 {
-	static const char console[] = "[    0.000000] Linux version 6.1.0 (x) #1 SMP y\r\n";
 	char *dir = unit_tmpdir();
+	auto_free char *waivers_path = NULL;
+	struct trial *t = trial_new();
 	auto_free char *boot = xasprintf("%s/boot-1", dir);
 	char id[] = "20260101-000000-0000";
 	char empty[] = "";
@@ -132,21 +135,36 @@ static char *make_run(void)
 		.confidence = 0.95,
 	};
 	auto_scenario struct scenario *sc = shipped();
+	struct facts_setup setup = {.usb_path = "2-1", .console_baud = 115200};
 	struct recording *rec = NULL;
 	struct err e = {0};
 
-	if (facts_write_run(dir, &r, sc, "2-1", &e) < 0)
+	if (waivers) {
+		unit_write(dir, "known.yaml", waivers);
+		waivers_path = xasprintf("%s/known.yaml", dir);
+		setup.waivers_path = waivers_path;
+	}
+	t->number = 1;
+	r.trials = &t;
+	r.n_trials = 1;
+	if (facts_write_run(dir, &r, sc, &setup, &e) < 0)
 		fail_msg("%s", e.text);
+	trial_free(t);
 	assert_int_equal(recording_create(boot, T0, &rec, &e), 0);
-	assert_int_equal(recording_add(rec, console, sizeof(console) - 1, T0 + 1000, &e), 0);
+	assert_int_equal(recording_add(rec, console, strlen(console), T0 + 1000, &e), 0);
 	recording_close(rec);
 	memset(&written, 0, sizeof(written));
 	written.failed = EVIDENCE_CACHE_LOADED;
 	written.failed_why = "agent: no reply";
 	written.log_from = 1;
-	written.log_end = 1;
+	written.log_end = n_events;
 	write_trial(dir, 1, &written);
 	return dir;
+}
+
+static char *make_run(void)
+{
+	return make_run_of(BANNER, 1, NULL);
 }
 
 static void test_a_recorded_run_is_judged_again(void **state)
@@ -204,19 +222,74 @@ static void test_a_trial_missing_between_others_is_an_error(void **state)
 	unit_rmdir(dir);
 }
 
-static void test_a_run_without_its_trials_does_not_pass(void **state)
+static void test_a_run_without_its_last_trial_is_an_error(void **state)
 {
-	auto_run struct run *run = NULL;
+	struct run *run = NULL;
 	char *dir = make_run();
-	auto_free char *first = xasprintf("%s/trial-1.json", dir);
+	auto_free char *last = xasprintf("%s/trial-1.json", dir);
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(unlink(first), 0);
-	assert_int_equal(rejudge_run(dir, &run, &e), 0);
-	assert_int_equal(run->n_trials, 0);
-	assert_int_not_equal(run->result.verdict, VERDICT_PASS);
+	assert_int_equal(unlink(last), 0);
+	assert_true(rejudge_run(dir, &run, &e) < 0);
+	assert_int_equal(e.kind, ERR_STORE);
+	assert_contains(e.text, "trial-1.json");
+	assert_null(run);
 	unit_rmdir(dir);
+}
+
+#define WARNING_LOG                                                                   \
+	BANNER "[   12.000000] ------------[ cut here ]------------\r\n"              \
+	       "[   12.000001] WARNING: CPU: 1 PID: 3 at drivers/usb/core/urb.c:505 " \
+	       "usb_submit_urb+0x5/0x9\r\n"                                           \
+	       "[   12.000002] Call Trace:\r\n"                                       \
+	       "[   12.000003] ---[ end trace 0000000000000000 ]---\r\n"
+
+static void test_waivers_are_part_of_the_recording(void **state)
+{
+	static const struct {
+		const char *waivers;
+		bool is_crash;
+	} cases[] = {
+		{NULL, true},
+		{"waivers:\n- {class: warning, match: \"drivers/usb/core/urb.c:* *\", reason: r}\n",
+		 false},
+		{"waivers:\n- {class: warning, match: \"drivers/block/*\", reason: r}\n", true},
+		{"waivers:\n- {class: bug, match: \"*\", reason: r}\n", true},
+		{"waivers:\n- {class: warning, match: \"*\", release: \"k*\", reason: r}\n", false},
+		{"waivers:\n- {class: warning, match: \"*\", release: \"6.*\", reason: r}\n", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_run struct run *run = NULL;
+		char *dir = make_run_of(WARNING_LOG, 2, cases[i].waivers);
+		auto_free char *copy = xasprintf("%s/waivers.yaml", dir);
+		auto_free char *given = xasprintf("%s/known.yaml", dir);
+		struct err e = {0};
+
+		/* the copy counts, whatever became of the file that was given */
+		if (cases[i].waivers)
+			assert_int_equal(unlink(given), 0);
+		if (rejudge_run(dir, &run, &e) < 0)
+			fail_msg("%s", e.text);
+		if (run->trials[0]->is_crash != cases[i].is_crash)
+			fail_msg("case %zu: crash %d '%s'", i, run->trials[0]->is_crash,
+				 run->trials[0]->crash);
+		assert_int_equal(run->result.verdict,
+				 cases[i].is_crash ? VERDICT_FAIL : VERDICT_INCONCLUSIVE);
+		/* it is shown all the same */
+		assert_int_equal(run->trials[0]->n_incidents, 1);
+		if (cases[i].waivers) {
+			struct run *without = NULL;
+
+			assert_int_equal(unlink(copy), 0);
+			assert_true(rejudge_run(dir, &without, &e) < 0);
+			assert_contains(e.text, "waivers.yaml");
+			assert_null(without);
+		}
+		unit_rmdir(dir);
+	}
 }
 
 static void test_broken_files_are_named(void **state)
@@ -251,7 +324,8 @@ int main(void)
 		cmocka_unit_test(test_a_recorded_run_is_judged_again),
 		cmocka_unit_test(test_a_trial_that_saw_more_than_was_recorded_is_refused),
 		cmocka_unit_test(test_a_trial_missing_between_others_is_an_error),
-		cmocka_unit_test(test_a_run_without_its_trials_does_not_pass),
+		cmocka_unit_test(test_a_run_without_its_last_trial_is_an_error),
+		cmocka_unit_test(test_waivers_are_part_of_the_recording),
 		cmocka_unit_test(test_broken_files_are_named),
 	};
 

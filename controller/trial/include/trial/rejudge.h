@@ -5,6 +5,7 @@
  * The folder of a run holds
  *   run.json          what was asked for: build, rig, scenario, numbers of the plan
  *   scenario.yaml     the scenario as it was
+ *   waivers.yaml      the waived incidents, if there are any
  *   trial-<n>.json    what was observed beside the console (facts.h)
  *   boot-<n>/         console.raw and console.timing
  */

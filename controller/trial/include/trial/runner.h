@@ -6,6 +6,7 @@
 #include "rig/rig.h"
 #include "trial/scenario.h"
 #include "trial/trial.h"
+#include "trial/waivers.h"
 
 /* Called as things happen; each may be NULL. They must not block. */
 struct runner_hooks {
@@ -24,9 +25,12 @@ struct runner_cfg {
 	const struct scenario *scenario;
 	const struct kernel_build *kernel;
 	const struct kernels_ctx *kernels;
-	const char *append;         /* added to the kernel command line; NULL = nothing */
-	unsigned trials;            /* valid trials wanted; 0 = the scenario's */
-	unsigned per_boot;          /* trials per boot; 0 = the scenario's */
+	const char *append; /* added to the kernel command line; NULL = nothing */
+	unsigned trials;    /* valid trials wanted; 0 = the scenario's */
+	unsigned per_boot;  /* trials per boot; 0 = the scenario's */
+	/* incidents that do not condemn the kernel, and the file that they are from; NULL: none */
+	const struct waivers *waivers;
+	const char *waivers_path;
 	const char *faults;         /* switch fault decorator, see rig/switch.h; NULL = none */
 	nsec_t lock_wait_ns;        /* how long to wait for a rig that is held */
 	const char *recordings_dir; /* NULL = path_state("recordings") */
