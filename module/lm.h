@@ -36,7 +36,7 @@ enum lm_console {
 #define LM_THRESHOLD_MIN_US 100u
 #define LM_THRESHOLD_MAX_US 60000000u
 
-/* A work item that ran on a CPU while the probe's work waited: how long it held its pool and ran. */
+/* A work item that ran while the probe's work waited: how long it held its pool and ran. */
 struct lm_held {
 	work_func_t func;
 	u64 ns;

@@ -210,8 +210,8 @@ static void clip(struct lm_held *held, u64 due_ns)
 
 /*
  * A sample has become due. From then to the interrupt, interrupts were off: what the interrupt came
- * upon had the CPU all that time. Or a hypervisor held the interrupt back: then items may have ended
- * in between.
+ * upon had the CPU all that time. Or a hypervisor held the interrupt back: then items may have
+ * ended in between.
  * Called with interrupts off.
  */
 void lm_holder_begin(struct lm_cpu *c, enum lm_kind kind, u64 due_ns, u64 fire_ns)

@@ -41,10 +41,14 @@
 /* How long STALL_RESCHED runs between two offers of the CPU, as a loop over pages does. */
 #define STALL_RESCHED_US 50
 
+/* How much longer STALL_SLEEP may take, so that its wakeup can come with another one. */
+#define STALL_SLEEP_SLACK_US 50
+
 enum stall_pool {
 	STALL_NORMAL,
 	STALL_HIGHPRI,
 	STALL_UNBOUND,
+	STALL_BH,
 	STALL_POOLS,
 };
 
@@ -57,7 +61,7 @@ enum stall_mode {
 	STALL_MODES,
 };
 
-static const char *const pool_names[STALL_POOLS] = { "normal", "highpri", "unbound" };
+static const char *const pool_names[STALL_POOLS] = { "normal", "highpri", "unbound", "bh" };
 static const char *const mode_names[STALL_MODES] = {
 	"block", "spin", "resched", "irqoff", "sleep",
 };
@@ -118,6 +122,10 @@ static struct workqueue_struct *queue_of(enum stall_pool pool)
 #else
 		return system_unbound_wq;
 #endif
+#ifdef LM_HAVE_SYSTEM_BH_WQ
+	case STALL_BH:
+		return system_bh_wq;
+#endif
 	default:
 #ifdef LM_HAVE_SYSTEM_PERCPU_WQ
 		return system_percpu_wq;
@@ -165,7 +173,7 @@ static void hold(const struct request *rq)
 
 static void sleep_for(const struct request *rq)
 {
-	usleep_range(rq->us, rq->us);
+	usleep_range(rq->us, rq->us + STALL_SLEEP_SLACK_US);
 }
 
 static void run_once(struct stall *s, void (*stay)(const struct request *rq))
@@ -221,8 +229,15 @@ static void sleep_work(struct work_struct *work)
 static enum hrtimer_restart gap_over(struct hrtimer *timer)
 {
 	struct stall *s = container_of(timer, struct stall, gap);
+	unsigned int cpu = s->rq.cpu;
 
-	queue_work_on((int)s->rq.cpu, queue_of(s->rq.pool), &s->work);
+	/*
+	 * Of a CPU that went offline no BH work may be queued. Here, the item finds itself on
+	 * another one. No CPU goes offline while this one is in an interrupt.
+	 */
+	if (!cpu_online(cpu))
+		cpu = smp_processor_id();
+	queue_work_on((int)cpu, queue_of(s->rq.pool), &s->work);
 	return HRTIMER_NORESTART;
 }
 
@@ -364,6 +379,12 @@ static int parse_pair(char *pair, struct request *rq, unsigned int *seen)
 	} else if (!strcmp(key, "pool")) {
 		bit = KEY_POOL;
 		r = parse_name(key, value, pool_names, STALL_POOLS, &index);
+#ifndef LM_HAVE_SYSTEM_BH_WQ
+		if (!r && index == STALL_BH) {
+			pr_err("inject: pool=bh: this kernel has no BH workqueues\n");
+			r = -EINVAL;
+		}
+#endif
 		if (!r)
 			rq->pool = index;
 	} else if (!strcmp(key, "mode")) {
@@ -417,6 +438,13 @@ static int parse_request(char *text, struct request *ret_rq)
 	if (rq.mode == STALL_IRQOFF && rq.us > STALL_IRQOFF_MAX_US) {
 		pr_err("inject: us=%u: mode=irqoff allows at most %u\n", rq.us,
 		       STALL_IRQOFF_MAX_US);
+		return -EINVAL;
+	}
+
+	/* These work items run in softirq, where nothing may sleep or give the CPU away. */
+	if (rq.pool == STALL_BH && (rq.mode == STALL_SLEEP || rq.mode == STALL_RESCHED)) {
+		pr_err("inject: mode=%s: pool=bh allows block, spin and irqoff\n",
+		       mode_names[rq.mode]);
 		return -EINVAL;
 	}
 

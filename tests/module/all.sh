@@ -123,6 +123,12 @@ no_inject 'count=0: is no number in 1..1000' 'cpu=0 us=1000 count=0'
 no_inject 'count=1001: is no number in' 'cpu=0 us=1000 count=1001'
 no_inject 'gap_us=10000001: is no number in 0..10000000' 'cpu=0 us=1000 gap_us=10000001'
 no_inject "'bla' is not key=value" 'cpu=0 us=1000 bla'
+if [ $old = 1 ]; then
+	no_inject 'pool=bh: this kernel has no BH workqueues' 'cpu=0 us=1000 pool=bh'
+else
+	no_inject 'mode=sleep: pool=bh allows block, spin and irqoff' 'cpu=0 us=1000 pool=bh mode=sleep'
+	no_inject 'mode=resched: pool=bh allows' 'cpu=0 us=1000 mode=resched pool=bh'
+fi
 no_inject 'us=1000001: mode=irqoff allows at most 1000000' 'cpu=0 us=1000001 mode=irqoff'
 no_inject 'a request has less than 160 characters' "cpu=0 us=1000$(printf '%150s' '')"
 echo "cpu=0 us=1000$(printf '%145s' '')" >$stall/inject && ok 'a request of 159 characters is taken' ||
@@ -154,6 +160,34 @@ at_least() {
 	done
 	check "$1: cpu=$2 probe=$3 $4=$v of $5 at least" [ "${v:-0}" -ge "$5" ]
 }
+# held_by FUNCTION CPU PROBE: sets $line to the probe's longest event with that holder, empty if
+# there is none. The longest of all may be a moment in which the host did not run the CPU.
+held_by() {
+	line=
+	while read -r l; do
+		case $l in
+		"cpu=$2 probe=$3 "*" func=$1 "*)
+			line=$l
+			break
+			;;
+		esac
+	done <$lm/worst
+}
+# holder_is WHAT CPU PROBE US: stall_work is the holder of such a delay of the probe, and nothing
+# that only slept is that of a longer one
+holder_is() {
+	tries=0
+	while held_by stall_work $2 $3 && field "$line" us && [ "${v:-0}" -lt $4 ] && [ $tries -lt 40 ]; do
+		usleep 50000
+		tries=$((tries + 1))
+	done
+	stalled=$line us=${v:-0}
+	held_by sleep_work $2 $3
+	field "$line" us
+	check "$1: cpu=$2 probe=$3 was held by stall_work for $us, by sleep_work for ${v:-0}" \
+		[ $us -ge $4 -a "${v:-0}" -lt $us ]
+	line=$stalled
+}
 # quiet WHAT CPU PROBE REQUEST…: the probe sees less than 300 ms of the stall, in one of some: what
 # it sees may be the host
 quiet() {
@@ -167,19 +201,22 @@ quiet() {
 	done
 	check "$what max_us=$v below 300000" [ "${v:-999999999}" -lt 300000 ]
 }
+pools='normal highpri'
+[ $old = 1 ] || pools="$pools bh"
 for c in 0 1; do
-	for p in normal highpri; do
+	for p in $pools; do
 		control reset
 		inject cpu=$c us=200000 pool=$p
+		# softirqs run while a worker keeps threads off the CPU; not the other way round
 		for q in normal highpri kthread; do
 			at_least "block in $p" $c $q us 185000
 		done
-		longest $c $p
-		field "$line" func && check "the holder's function is stall_work: $v" [ "$v" = stall_work ]
+		[ $p != bh ] || at_least 'block in bh' $c bh wq_us 185000
+		holder_is "block in $p" $c $p 185000
 		field "$line" mod && check "the holder's module is wq_stall: $v" [ "$v" = wq_stall ]
 		field "$line" held_us && check "held_us=$v is the stall" [ "$v" -ge 185000 ]
 		field "$line" held_pid && held=$v && field "$line" pid &&
-			check "worker $v is not holder $held" [ "$v" -gt 0 -a "$held" -gt 0 ]
+			[ $p = bh ] || check "worker $v is not holder $held" [ "$v" -gt 0 -a "$held" -gt 0 ]
 		field "$line" cut && check 'cut=0' [ "$v" = 0 ]
 		field "$line" run_cpu && check "run_cpu=$v" [ "$v" = $c ]
 	done
@@ -198,15 +235,11 @@ for c in 0 1; do
 	done
 	check "interrupts off: irq_us=$best of cpu=$c" [ $best -ge 285000 ]
 	quiet 'a sleeping worker delays nobody' $c normal cpu=$c us=400000 mode=sleep
+	[ $old = 1 ] || quiet 'a worker without preemption leaves softirqs alone' $c bh cpu=$c us=400000
 done
 
 # The holder is what ran, not what was ready and waited for the CPU like the sample itself: an item
 # that slept and woke up under the stall began before it, and ends after it.
-holder_is() {
-	at_least "$1" "$2" "$3" us "$4"
-	field "$line" func
-	check "$1: cpu=$2 probe=$3 was held by stall_work: $line" [ "$v" = stall_work ]
-}
 for c in 0 1; do
 	for p in normal highpri; do
 		for q in normal highpri; do
@@ -447,12 +480,12 @@ rmmod latency_mon
 # --- hot-plug
 
 echo 0 >$cpu1
-insmod /latency-mon.ko threshold_us=60000 console=off
+insmod /latency-mon.ko probes=$probes threshold_us=60000 console=off
 probe_value 1 normal online && check 'loaded with CPU 1 offline' [ "$v" = 0 ]
 probe_value 1 normal beats && check 'an offline CPU has no beats' [ "$v" = 0 ]
 echo 1 >$cpu1
 sleep 1
-for p in normal highpri unbound kthread; do
+for p in $(echo $probes | tr , ' '); do
 	probe_value 1 $p beats && check "$p of a CPU that came up beats: $v" [ "$v" -gt 3 ]
 done
 probe_value 1 normal online && check 'it is online' [ "$v" = 1 ]
@@ -470,13 +503,17 @@ echo 1 >$cpu1
 [ ! -e $thresh ] || echo 10000 >$thresh
 wait_stalls
 field "$(cat $stall/state)" strayed && strayed=$v
-# many, so that some are left however long a busy host takes to get here
-echo 'cpu=1 us=10000 count=300 gap_us=10000' >$stall/inject
-sleep 0.2
-echo 0 >$cpu1
-wait_stalls
-field "$(cat $stall/state)" strayed && check "work of a CPU that went down stalls no other: $v" [ "$v" -gt "$strayed" ]
-echo 1 >$cpu1
+for p in $pools; do
+	# many, so that some are left however long a busy host takes to get here
+	echo "cpu=1 us=10000 count=300 gap_us=10000 pool=$p" >$stall/inject
+	sleep 0.2
+	echo 0 >$cpu1
+	wait_stalls
+	field "$(cat $stall/state)" strayed
+	check "$p: work of a CPU that went down stalls no other: $v" [ "$v" -gt "$strayed" ]
+	strayed=$v
+	echo 1 >$cpu1
+done
 i=0
 while [ $i -lt 5 ]; do
 	echo 'cpu=1 us=30000 mode=resched count=3' >$stall/inject
@@ -487,8 +524,25 @@ done
 probe_value 1 normal beats && beats=$v
 sleep 0.5
 probe_value 1 normal beats && check 'it beats after five rounds of hot-plug' [ "$v" -gt "$beats" ]
+
+# Unloading waits for no stall: the sample that waits ends as an event, and its line is printed.
+[ ! -e $thresh ] || echo 0 >$thresh
+for _ in 1 2 3 4 5; do
+	control console=extended
+	echo 'unload under a stall' >/dev/kmsg
+	echo cpu=1 us=3000000 mode=resched >$stall/inject
+	sleep 0.5
+	rmmod latency_mon
+	field "$(cat $stall/state)" running && running=$v
+	dmesg | awk '/unload under a stall/ { text = ""; next } { text = text $0 "\n" } END { print text }' >/tmp/tail
+	wait_stalls
+	[ "$running" = 0 ] || break
+	insmod /latency-mon.ko threshold_us=60000 console=off
+done
+check "the module is unloaded while a stall lasts: running=$running" [ "$running" = 1 ]
+check 'a sample that waits at unload is told' grep -q 'cpu=1 probe=normal .* live=0' /tmp/tail
+[ ! -e $thresh ] || echo 10000 >$thresh
 rmmod wq_stall
-rmmod latency_mon
 
 # --- load and unload
 

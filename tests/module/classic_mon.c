@@ -17,7 +17,7 @@
 
 #define PERIOD_MS 100
 #define LIMIT_MS  9
-#define KEPT      4096u
+#define KEPT      65536u
 
 static bool quiet;
 module_param(quiet, bool, 0444);
@@ -39,6 +39,7 @@ static DEFINE_PER_CPU(struct monitor, monitors);
 static DEFINE_MUTEX(kept_lock);
 static struct late kept[KEPT];
 static unsigned int n_kept;
+static unsigned int n_lost;
 
 static void again(struct monitor *mon)
 {
@@ -59,6 +60,8 @@ static void classic_work(struct work_struct *work)
 		mutex_lock(&kept_lock);
 		if (n_kept < KEPT)
 			kept[n_kept++] = (struct late){mon->cpu, ktime_to_ns(now), late_ms};
+		else
+			n_lost++;
 		mutex_unlock(&kept_lock);
 	}
 
@@ -70,6 +73,7 @@ static int classic_show(struct seq_file *m, void *data)
 	unsigned int i;
 
 	mutex_lock(&kept_lock);
+	seq_printf(m, "lost=%u\n", n_lost);
 	for (i = 0; i < n_kept; i++)
 		seq_printf(m, "cpu=%u run_mono_ns=%llu ms=%lld\n", kept[i].cpu, kept[i].run_ns,
 			   kept[i].ms);

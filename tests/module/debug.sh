@@ -6,6 +6,7 @@
 busy() { while :; do cat /proc/modules /proc/interrupts >/dev/null 2>&1; done; }
 
 busy &
+busy_pid=$!
 i=0
 while [ $i -lt "$cycles" ]; do
 	case $((i % 4)) in
@@ -48,14 +49,20 @@ check "$rounds rounds of hot-plug: $i" [ "$i" = "$rounds" ]
 probe_value 1 normal beats && beats=$v
 sleep 2
 probe_value 1 normal beats && check 'the CPU is still probed' [ "$v" -gt "$beats" ]
+# each of these may take minutes on a busy host: where a guest was stopped must be told
+now() { echo "$1, $(cut -d ' ' -f 1 /proc/uptime) s"; }
+now 'unloading'
 rmmod wq_stall
 rmmod latency_mon
-kill %1
+now 'unloaded'
+kill $busy_pid
 
 # kmemleak tells of what has been unreferenced for two scans
 echo scan >/sys/kernel/debug/kmemleak
+now 'first scan done'
 sleep 6
 echo scan >/sys/kernel/debug/kmemleak
+now 'second scan done'
 cat /sys/kernel/debug/kmemleak >/tmp/leaks
 check 'kmemleak finds nothing of the modules' [ "$(grep -c 'latency_mon\|wq_stall\|lm_' /tmp/leaks)" = 0 ]
 grep -A 12 'latency_mon\|wq_stall\|lm_' /tmp/leaks | head -n 40
