@@ -5,6 +5,7 @@
 #include "action.h"
 #include "base/access.h"
 #include "base/fdio.h"
+#include "cache.h"
 #include "http.h"
 #include "live.h"
 #include "metrics.h"
@@ -44,6 +45,7 @@ int dashboard_open(const struct dashboard_cfg *cfg, struct dashboard **ret, stru
 				.recordings_dir = d->recordings,
 				.metrics = &d->metrics,
 				.live = live_set_new(cfg->store, d->recordings),
+				.cache = cache_new(),
 				.store_location = cfg->store_location};
 	/* also without a token: refused attempts go to the log */
 	d->site.actions = action_set_new(cfg->program, cfg->w, cfg->log, cfg->log_self);
@@ -64,6 +66,7 @@ void dashboard_close(struct dashboard *d)
 	http_close(d->http);
 	live_set_free(d->site.live);
 	action_set_free(d->site.actions);
+	cache_free(d->site.cache);
 	free(d->address);
 	free(d->recordings);
 	free(d);

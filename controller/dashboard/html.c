@@ -6,6 +6,7 @@
 #include "base/waiter.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -25,6 +26,13 @@ void html_ms(struct strbuf *out, int64_t us)
 		strbuf_addf(out, "%.1f\u00a0ms", (double)us / 1000.0);
 	else
 		strbuf_addf(out, "%.0f\u00a0ms", (double)us / 1000.0);
+}
+
+double html_log_pct(int64_t us)
+{
+	double at = (log10((double)(us > 0 ? us : 1)) - 2.0) / 5.0;
+
+	return at < 0 ? 0 : at > 1 ? 100 : at * 100;
 }
 
 void html_time(struct strbuf *out, int64_t wall_ns)

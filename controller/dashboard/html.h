@@ -38,6 +38,8 @@ void page_root(struct strbuf *out, const struct request *rq);
 void html_text(struct strbuf *out, const char *s);
 /* "812 ms", "4.9 ms", above 10 s "12.3 s". */
 void html_ms(struct strbuf *out, int64_t us);
+/* Where a delay lies between 0.1 ms and 10 s on a logarithmic axis, in per cent. */
+double html_log_pct(int64_t us);
 /* <time> of a wall time, "2026-11-30 11:17". */
 void html_time(struct strbuf *out, int64_t wall_ns);
 /* The verdict as sign and word in its colour; NULL-verdict text for a run that goes on. */

@@ -136,10 +136,10 @@ static void add_headline(struct strbuf *out, const struct change_list *l,
 		return;
 	}
 	if (worse)
-		strbuf_addf(out, "<h1 class=worse>%zu %s worse</h1>\n", worse,
+		strbuf_addf(out, "<h1 class=worse data-refresh=10>%zu %s worse</h1>\n", worse,
 			    worse == 1 ? "kernel got" : "kernels got");
 	else
-		strbuf_adds(out, "<h1>Nothing got worse</h1>\n");
+		strbuf_adds(out, "<h1 data-refresh=10>Nothing got worse</h1>\n");
 }
 
 /* ---- the matrix ---- */
@@ -503,6 +503,7 @@ int page_front(struct site *s, const struct request *rq, struct reply *rp, struc
 	page_begin(&rp->body, rq, NAV_FRONT, "Worst delays", false);
 	add_front(&rp->body, rq, &f);
 	page_end(&rp->body, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -602,5 +603,6 @@ int api_front(struct site *s, const struct request *rq, struct reply *rp, struct
 	set(obj, "quarantined_rigs", array);
 	free(changes.changes);
 	reply_json(rp, obj);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }

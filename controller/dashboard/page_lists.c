@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* page_lists.c - rigs, kernel builds, incidents, bisects, and what runs now. */
+/* page_lists.c - rigs, kernel builds, incidents, and what runs now. */
 #include "base/parse.h"
 #include "live.h"
 #include "pages.h"
@@ -9,7 +9,6 @@
 #include "store/queue.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #define RUNS_MAX      4000
@@ -216,6 +215,7 @@ int api_rigs(struct site *s, const struct request *rq, struct reply *rp, struct 
 	set(root, "rigs", array);
 	reply_json(rp, root);
 	store_rigs_free(states, n_states);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -274,6 +274,7 @@ int page_kernels(struct site *s, const struct request *rq, struct reply *rp, str
 	}
 	strbuf_adds(out, "</section>\n");
 	page_end(out, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -331,6 +332,7 @@ int page_incidents(struct site *s, const struct request *rq, struct reply *rp, s
 	strbuf_adds(out, "</tbody></table></section>\n");
 	page_end(out, rq);
 	store_incidents_free(rows, n);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -364,122 +366,7 @@ int api_incidents(struct site *s, const struct request *rq, struct reply *rp, st
 	set(root, "incidents", array);
 	reply_json(rp, root);
 	store_incidents_free(rows, n);
-	return 0;
-}
-
-/* ---- bisects ---- */
-
-static void add_bisect_row(struct strbuf *out, const struct request *rq,
-			   const struct store_bisect *b)
-{
-	strbuf_adds(out, "<tr><th scope=row>");
-	html_link(out, rq, "bisects/", b->id, b->id);
-	strbuf_adds(out, "<td>");
-	html_text(out, b->state);
-	strbuf_adds(out, "<td><code>");
-	html_text(out, b->culprit);
-	strbuf_adds(out, "</code><td class=num>");
-	if (isfinite(b->probability))
-		strbuf_addf(out, "%.1f %%", b->probability * 100);
-	strbuf_addf(out, "<td class=num>%u<td>", b->n_commits);
-	html_text(out, b->next);
-	if (b->eta_s >= 0)
-		strbuf_addf(out, " (%" PRId64 " min left)", (b->eta_s + 59) / 60);
-	strbuf_adds(out, "<td>");
-	html_time(out, b->updated_wall_ns);
-	strbuf_adds(out, "\n");
-}
-
-static void add_candidates(struct strbuf *out, const struct store_bisect *b)
-{
-	json_t *list = b->candidates ? json_loads(b->candidates, 0, NULL) : NULL;
-	size_t i;
-	json_t *item;
-
-	strbuf_adds(out, "<section class=card><h2>Where the culprit may be</h2><table class=rows>"
-			 "<thead><tr><th scope=col>commit<th scope=col>subject"
-			 "<th scope=col class=num>probability"
-			 "<th scope=col class=barcell></thead><tbody>\n");
-	json_array_foreach(list, i, item)
-	{
-		double p = json_number_value(json_object_get(item, "probability"));
-
-		strbuf_adds(out, "<tr><th scope=row><code>");
-		html_text(out, json_string_value(json_object_get(item, "commit")));
-		strbuf_adds(out, "</code><td>");
-		html_text(out, json_string_value(json_object_get(item, "subject")));
-		strbuf_addf(out,
-			    "<td class=num>%.1f %%<td class=barcell aria-hidden=true>"
-			    "<svg class=bar><rect y=4 height=10 width=\"%.1f%%\" class=over />"
-			    "</svg>\n",
-			    p * 100, p * 100);
-	}
-	strbuf_adds(out, "</tbody></table></section>\n");
-	json_decref(list);
-}
-
-static void add_bisect_tests(struct strbuf *out, const struct request *rq,
-			     const struct store_bisect *b)
-{
-	strbuf_adds(out,
-		    "<section class=card><h2>Tested</h2><table class=rows><thead><tr>"
-		    "<th scope=col>commit<th scope=col>subject<th scope=col>verdict<th scope=col "
-		    "class=num>over<th scope=col class=num>worst<th scope=col>trials</thead>"
-		    "<tbody>\n");
-	for (size_t i = 0; i < b->n_tests; i++) {
-		const struct store_bisect_test *t = &b->tests[i];
-
-		strbuf_adds(out, "<tr><th scope=row><code>");
-		html_text(out, t->commit);
-		strbuf_adds(out, "</code><td>");
-		html_text(out, t->subject);
-		strbuf_adds(out, "<td>");
-		html_text(out, t->verdict);
-		strbuf_addf(out, "<td class=num>%u/%u<td class=num>", t->over, t->trials);
-		html_ms(out, t->worst_us);
-		strbuf_adds(out, "<td>");
-		if (t->run_id)
-			html_link(out, rq, "runs/", t->run_id, t->run_id);
-		strbuf_adds(out, "\n");
-	}
-	strbuf_adds(out, "</tbody></table></section>\n");
-}
-
-int page_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
-{
-	struct store_bisect *rows = NULL;
-	struct strbuf *out = &rp->body;
-	size_t n = 0;
-	int r;
-
-	r = store_bisects(s->store, rq->parts[0], &rows, &n, e);
-	if (r < 0)
-		return r;
-	if (rq->parts[0] && n == 0)
-		return err_set(e, ERR_USAGE, ENOENT, "there is no bisect '%s'", rq->parts[0]);
-	page_begin(out, rq, NAV_BISECTS, rq->parts[0] ? rq->parts[0] : "Bisects", false);
-	strbuf_adds(out, "<h1>");
-	html_text(out, rq->parts[0] ? rq->parts[0] : "Bisects");
-	strbuf_adds(out, "</h1>\n<section class=card>");
-	if (n) {
-		strbuf_adds(out,
-			    "<table class=rows><thead><tr><th scope=col>bisect<th scope=col>state"
-			    "<th scope=col>culprit<th scope=col class=num>probability"
-			    "<th scope=col class=num>commits<th scope=col>next<th scope=col>"
-			    "updated</thead><tbody>\n");
-		for (size_t i = 0; i < n; i++)
-			add_bisect_row(out, rq, &rows[i]);
-		strbuf_adds(out, "</tbody></table>");
-	} else {
-		strbuf_adds(out, "<p>No bisect is in the store.");
-	}
-	strbuf_adds(out, "</section>\n");
-	if (rq->parts[0]) {
-		add_candidates(out, &rows[0]);
-		add_bisect_tests(out, rq, &rows[0]);
-	}
-	page_end(out, rq);
-	store_bisects_free(rows, n);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 

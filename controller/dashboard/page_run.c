@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,25 +23,17 @@ static void add_fact(struct strbuf *out, const char *name, const char *value)
 	html_text(out, value);
 }
 
-/* Where a delay lies between 0.1 ms and 10 s, on a logarithmic axis, in per cent. */
-static double log_pct(int64_t us)
-{
-	double at = (log10((double)(us > 0 ? us : 1)) - 2.0) / 5.0;
-
-	return at < 0 ? 0 : at > 1 ? 100 : at * 100;
-}
-
 static void add_bar(struct strbuf *out, const struct run *r, const struct trial *t)
 {
 	strbuf_adds(out, "<td class=barcell aria-hidden=true><svg class=bar>");
 	if (t->worst_us >= 0)
 		strbuf_addf(out, "<rect y=4 height=10 width=\"%.2f%%\" class=%s />",
-			    log_pct(t->worst_us),
+			    html_log_pct(t->worst_us),
 			    !t->is_valid                ? "void"
 			    : t->worst_us > r->limit_us ? "over"
 							: "under");
 	strbuf_addf(out, "<line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=18 class=limit /></svg>",
-		    log_pct(r->limit_us), log_pct(r->limit_us));
+		    html_log_pct(r->limit_us), html_log_pct(r->limit_us));
 }
 
 static void add_trial_row(struct strbuf *out, const struct request *rq, const struct run *r,
@@ -175,6 +166,7 @@ int page_run(struct site *s, const struct request *rq, struct reply *rp, struct 
 	page_begin(&rp->body, rq, NAV_NONE, title, false);
 	add_run(&rp->body, rq, run);
 	page_end(&rp->body, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -205,6 +197,7 @@ int api_run(struct site *s, const struct request *rq, struct reply *rp, struct e
 	if (request_arg(rq, "format"))
 		return export_runs(rq, run->id, &run, 1, rp, e);
 	reply_json(rp, report_whole_run_value(run));
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -239,6 +232,7 @@ int api_runs(struct site *s, const struct request *rq, struct reply *rp, struct 
 		append(array, report_run_value(runs.runs[i]));
 	set(root, "runs", array);
 	reply_json(rp, root);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 

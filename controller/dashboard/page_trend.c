@@ -12,6 +12,7 @@
 
 #define DAYS_BY_DEFAULT 365
 #define RUNS_MAX        4000
+#define ROWS_SHOWN      200 /* of the table below a chart */
 #define COMPARED_MAX    6
 
 /* ---- trends ---- */
@@ -61,6 +62,7 @@ int page_trends(struct site *s, const struct request *rq, struct reply *rp, stru
 	}
 	strbuf_adds(out, "</tbody></table></section>\n");
 	page_end(out, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -153,9 +155,9 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 			 "logarithmic scale; the table below has the numbers\"></div></section>\n"
 			 "<section class=card><table class=rows><thead><tr><th scope=col>started"
 			 "<th scope=col>kernel<th scope=col>verdict<th scope=col class=num>worst"
-			 "<th scope=col class=num>p50<th scope=col class=num>over<th scope=col>"
-			 "change</thead><tbody>\n");
-	for (size_t i = 0; i < runs.n; i++) {
+			 "<th scope=col class=num>p99<th scope=col class=num>p50<th scope=col "
+			 "class=num>over<th scope=col>change</thead><tbody>\n");
+	for (size_t i = 0; i < runs.n && i < ROWS_SHOWN; i++) {
 		const struct run *run = runs.runs[i];
 		auto_free char *name = view_kernel_name(run);
 
@@ -168,12 +170,24 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 		strbuf_adds(out, "<td class=num>");
 		html_ms(out, run->result.worst_us);
 		strbuf_adds(out, "<td class=num>");
+		html_ms(out, run->result.p99_us);
+		strbuf_adds(out, "<td class=num>");
 		html_ms(out, run->result.p50_us);
 		strbuf_addf(out, "<td class=num>%u/%u<td>%s\n", run->result.over, run->result.valid,
 			    is_change[i] ? "level changes here" : "");
 	}
-	strbuf_adds(out, "</tbody></table></section>\n");
+	strbuf_adds(out, "</tbody></table>");
+	if (runs.n > ROWS_SHOWN) {
+		strbuf_addf(out, "<p class=dim>and %zu older runs, all of them as ",
+			    runs.n - ROWS_SHOWN);
+		strbuf_adds(out, "<a href=\"");
+		page_api_url(out, rq, "trends/", rq->parts[0], "/", rq->parts[1], "/", rq->parts[2],
+			     NULL);
+		strbuf_adds(out, "\" download>JSON</a>");
+	}
+	strbuf_adds(out, "</section>\n");
 	page_end(out, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -204,6 +218,8 @@ int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct
 		set(obj, "limit_ms", json_real((double)run->limit_us / 1000.0));
 		if (run->result.worst_us >= 0)
 			set(obj, "worst_ms", json_real((double)run->result.worst_us / 1000.0));
+		if (run->result.p99_us >= 0)
+			set(obj, "p99_ms", json_real((double)run->result.p99_us / 1000.0));
 		if (run->result.p50_us >= 0)
 			set(obj, "p50_ms", json_real((double)run->result.p50_us / 1000.0));
 		if (is_change[i])
@@ -212,6 +228,7 @@ int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct
 	}
 	set(root, "points", points);
 	reply_json(rp, root);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -326,6 +343,7 @@ int page_compare(struct site *s, const struct request *rq, struct reply *rp, str
 				 "</section>\n");
 	}
 	page_end(out, rq);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
 
@@ -371,5 +389,6 @@ int api_compare(struct site *s, const struct request *rq, struct reply *rp, stru
 	}
 	set(root, "runs", array);
 	reply_json(rp, root);
+	rp->fresh_ns = FRESH_NS;
 	return 0;
 }

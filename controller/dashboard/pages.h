@@ -39,6 +39,7 @@ int page_kernels(struct site *s, const struct request *rq, struct reply *rp, str
 int page_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int api_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_live(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_events(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
@@ -54,6 +55,10 @@ int page_login(struct site *s, const struct request *rq, struct reply *rp, struc
 int api_openapi(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_metrics(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int send_asset(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+
+/* While the store stays as it is, only the clock makes an answer old: which night is tonight, which
+   run has gone silent. */
+#define FRESH_NS (10 * NSEC_PER_SEC)
 
 /* The reply is this value; it is dropped. */
 void reply_json(struct reply *rp, json_t *value);

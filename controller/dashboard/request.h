@@ -15,6 +15,7 @@
 struct live;
 struct action_order;
 struct action_set;
+struct cache;
 
 struct request {
 	const char *method;
@@ -36,10 +37,11 @@ struct reply {
 	struct strbuf body; /* owned */
 	int fd;             /* file to send instead of the body, or -1; owned */
 	uint64_t fd_bytes;
-	char *file_name;            /* "Content-Disposition: attachment"; owned, NULL = shown */
-	char *location;             /* of a redirection; owned, NULL = none */
-	char *etag;                 /* owned; NULL = none */
-	char error[ERR_TEXT_MAX];   /* what went wrong, if the status says so */
+	char *file_name;          /* "Content-Disposition: attachment"; owned, NULL = shown */
+	char *location;           /* of a redirection; owned, NULL = none */
+	char *etag;               /* owned; NULL = none */
+	char error[ERR_TEXT_MAX]; /* what went wrong, if the status says so */
+	int64_t fresh_ns; /* how long it stays right while the store does not change; 0 = unknown */
 	bool is_immutable;          /* its URL holds a hash: may be kept for ever */
 	struct live *live;          /* sent as it comes; not owned */
 	struct action_order *order; /* to be carried out before there is an answer; owned */
@@ -59,6 +61,7 @@ struct site {
 	struct metrics *metrics;    /* NULL: no server */
 	struct live_set *live;      /* NULL: no live view */
 	struct action_set *actions; /* NULL: nothing can be done */
+	struct cache *cache;        /* NULL: every answer is made anew */
 	const char *store_location; /* for those who are to act on it; NULL = the default one */
 };
 

@@ -2,6 +2,8 @@
 /* site.c - from a path to the handler that answers it. */
 #include "action.h"
 #include "assets.h"
+#include "base/waiter.h"
+#include "cache.h"
 #include "metrics.h"
 #include "pages.h"
 #include "report/json.h"
@@ -42,6 +44,8 @@ const struct route routes[] = {
 	{"GET", "/api/v1/live/{}/events", api_events},
 	{"GET", "/jobs", page_jobs},
 	{"GET", "/api/v1/jobs", api_jobs},
+	{"GET", "/api/v1/bisects", api_bisects},
+	{"GET", "/api/v1/bisects/{}", api_bisects},
 	{"GET", "/api/v1/actions", api_actions},
 	{"POST", "/rigs/{}/lock", act_lock},
 	{"POST", "/rigs/{}/unlock", act_unlock},
@@ -226,7 +230,7 @@ static bool matches(const char *pattern, char *path, struct request *rq)
 	return *path == '\0';
 }
 
-void site_answer(struct site *s, struct request *rq, struct reply *rp)
+static void make_answer(struct site *s, struct request *rq, struct reply *rp)
 {
 	bool is_head = strcmp(rq->method, "HEAD") == 0;
 	struct err e = {0};
@@ -243,4 +247,22 @@ void site_answer(struct site *s, struct request *rq, struct reply *rp)
 		return;
 	}
 	answer_error(rq, 404, "There is no such page", rp);
+}
+
+void site_answer(struct site *s, struct request *rq, struct reply *rp)
+{
+	int64_t now_wall_ns = wall_now();
+	struct err e = {0};
+	int64_t state;
+
+	/* the state is asked for before the answer is made: a change meanwhile makes it old, not
+	   wrong */
+	if (!s->cache || strcmp(rq->method, "POST") == 0 || store_state(s->store, &state, &e) < 0) {
+		make_answer(s, rq, rp);
+		return;
+	}
+	if (cache_get(s->cache, rq, state, now_wall_ns, rp))
+		return;
+	make_answer(s, rq, rp);
+	cache_put(s->cache, rq, state, now_wall_ns, rp);
 }

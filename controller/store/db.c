@@ -162,6 +162,11 @@ int db_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
 	return db->ops->now(db, ret_wall_ns, e);
 }
 
+int db_state(struct db *db, int64_t *ret, struct err *e)
+{
+	return db->ops->state(db, ret, e);
+}
+
 bool db_has_row_locks(const struct db *db)
 {
 	return db->ops->has_row_locks;

@@ -75,6 +75,9 @@ int db_transact(struct db *db, enum db_access access, db_work work, void *arg,
 /* Wall time by the clock that all who use this database share. */
 int db_now(struct db *db, int64_t *ret_wall_ns, struct err *e) must_check;
 
+/* As store_state(). */
+int db_state(struct db *db, int64_t *ret, struct err *e) must_check;
+
 /* Several processes can write at once (rows are locked); else one at a time has the whole store. */
 bool db_has_row_locks(const struct db *db);
 /* What a SELECT ends with to lock its rows and pass over those that others hold; "" where the

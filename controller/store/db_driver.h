@@ -64,6 +64,7 @@ struct db_ops {
 	int (*set_version)(struct db *db, int version, struct err *e);
 	int (*prepare_write)(struct db *db, struct err *e);
 	int (*now)(struct db *db, int64_t *ret_wall_ns, struct err *e);
+	int (*state)(struct db *db, int64_t *ret, struct err *e);
 	int (*lock_schema)(struct db *db, struct err *e);
 
 	int (*script)(struct db *db, const char *sql, struct err *e);

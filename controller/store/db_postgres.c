@@ -462,6 +462,14 @@ static int postgres_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
 			   ret_wall_ns, e);
 }
 
+/* A snapshot names the transactions that it sees: each commit of a change makes another one. */
+static int postgres_state(struct db *db, int64_t *ret, struct err *e)
+{
+	return read_number(postgres_of(db),
+			   "SELECT hashtextextended(CAST(pg_current_snapshot() AS text), 0)", ret,
+			   e);
+}
+
 static int postgres_lock_schema(struct db *db, struct err *e)
 {
 	return postgres_script(db,
@@ -816,6 +824,7 @@ const struct db_ops db_postgres_ops = {
 	.set_version = postgres_set_version,
 	.prepare_write = postgres_prepare_write,
 	.now = postgres_now,
+	.state = postgres_state,
 	.lock_schema = postgres_lock_schema,
 	.script = postgres_script,
 	.begin = postgres_begin,

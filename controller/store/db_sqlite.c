@@ -256,6 +256,20 @@ static int sqlite_now(struct db *db, int64_t *ret_wall_ns, struct err *e)
 	return 0;
 }
 
+/* data_version counts what other connections committed, the changes are this one's. */
+static int sqlite_state(struct db *db, int64_t *ret, struct err *e)
+{
+	struct db_sqlite *s = sqlite_of(db);
+	int64_t version = 0;
+	int r;
+
+	r = read_number(s, "PRAGMA data_version", &version, e);
+	if (r < 0)
+		return r;
+	*ret = (int64_t)((uint64_t)version << 32 ^ (uint64_t)sqlite3_total_changes64(s->conn));
+	return 0;
+}
+
 /* A transaction that changes something has the whole file. */
 static int sqlite_lock_schema(struct db *db, struct err *e)
 {
@@ -426,6 +440,7 @@ const struct db_ops db_sqlite_ops = {
 	.set_version = sqlite_set_version,
 	.prepare_write = sqlite_prepare_write,
 	.now = sqlite_now,
+	.state = sqlite_state,
 	.lock_schema = sqlite_lock_schema,
 	.script = sqlite_script,
 	.begin = sqlite_begin,

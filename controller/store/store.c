@@ -66,6 +66,13 @@ bool store_is_shared(const struct store *st)
 	return db_kind(st->db) == DB_POSTGRES;
 }
 
+int store_state(struct store *st, int64_t *ret, struct err *e)
+{
+	int r = db_state(st->db, ret, e);
+
+	return r < 0 ? err_wrap(e, "store '%s'", st->location) : r;
+}
+
 void store_set_patience_ms(struct store *st, unsigned patience_ms)
 {
 	db_set_patience_ms(st->db, patience_ms);

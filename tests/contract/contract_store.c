@@ -1462,6 +1462,31 @@ static void copy_and_check(struct fixture *f, const char *from_path, const char 
 	write_run(f, to, r);
 }
 
+static void test_the_state_stays_until_something_changes_whoever_changes_it(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *writer = open_store(f, STORE_WRITE);
+	auto_store struct store *reader = open_store(f, STORE_READ);
+	auto_run struct run *r = make_run(SEED, "state", 1, 1);
+	int64_t before = 0, again = 0, after = 0, own = 0, own_after = 0;
+
+	assert_ok(f, store_state(reader, &before, &f->e));
+	assert_ok(f, store_state(writer, &own, &f->e));
+	{
+		auto_found struct found found = find_runs(f, reader, NULL, false);
+
+		assert_int_equal(found.n, 0);
+	}
+	assert_ok(f, store_state(reader, &again, &f->e));
+	assert_int_equal(before, again);
+
+	assert_ok(f, store_run_begin(writer, r, &f->e));
+	assert_ok(f, store_state(reader, &after, &f->e));
+	assert_ok(f, store_state(writer, &own_after, &f->e));
+	assert_true(after != before);
+	assert_true(own_after != own);
+}
+
 static void test_a_copy_in_either_direction_is_the_same(void **state)
 {
 	struct fixture *f = *state;
@@ -1538,6 +1563,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_wear_adds_up),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
 		STORE_TEST(test_a_bisect_grows_in_the_store_and_comes_back),
+		STORE_TEST(test_the_state_stays_until_something_changes_whoever_changes_it),
 		STORE_TEST(test_a_copy_in_either_direction_is_the_same),
 	};
 

@@ -492,6 +492,41 @@ static void test_logging_in_gives_a_cookie_that_opens_pages(void **state)
 	assert_status(page, 200);
 }
 
+static void test_an_answer_costs_nothing_twice_and_follows_the_store(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *first = get(b, "/api/v1/front");
+	const char *etag = strstr(first, "ETag: ");
+	auto_free char *request = NULL;
+	auto_free char *same = NULL;
+	auto_free char *newer = NULL;
+
+	assert_non_null(etag);
+	etag += strlen("ETag: ");
+	request = xasprintf("GET /api/v1/front HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+			    "If-None-Match: %.*s\r\n\r\n",
+			    (int)strcspn(etag, "\r"), etag);
+	same = ask(b, request);
+	assert_status(same, 304);
+	{
+		auto_run struct run *r = sample_run("debian 6.12", "virtual-x86", "virtual");
+		auto_store struct store *st = NULL;
+		struct err e = {0};
+
+		free(r->id);
+		r->id = xstrdup("20261130-121754-b7c1");
+		(void)sample_add_boot(r, "/nowhere");
+		(void)sample_add_trial(r, 1, 5000);
+		assert_int_equal(store_open(b->path, STORE_WRITE, &st, &e), 0);
+		assert_int_equal(store_run_begin(st, r, &e), 0);
+		run_judge(r);
+		assert_int_equal(store_run_update(st, r, &e), 0);
+	}
+	newer = ask(b, request);
+	assert_status(newer, 200);
+	assert_contains(newer, "20261130-121754-b7c1");
+}
+
 /* ---- actions ---- */
 
 static char *post(struct bench *b, const char *path, const char *head, const char *form)
@@ -885,6 +920,9 @@ int main(void)
 						set_up_with_token, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_a_token_no_page_offers_an_action,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_an_answer_costs_nothing_twice_and_follows_the_store, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_an_open_address_needs_a_token_and_a_token_needs_length, set_up,
 			tear_down),

@@ -107,6 +107,25 @@
 				chart.destroy();
 			const colours = verdictColours();
 			const limit = colour("--limit"), dim = colour("--dim"), link = colour("--link");
+			/* from the median to the worst, with a tick at the median and at p99 */
+			const spread = (u, ctx, p, x) => {
+				const tick = 3 * devicePixelRatio;
+
+				if (p.p50_ms === undefined)
+					return;
+				ctx.globalAlpha = points.length > 300 ? .25 : .5;
+				ctx.beginPath();
+				ctx.moveTo(x, u.valToPos(p.p50_ms, "y", true));
+				ctx.lineTo(x, u.valToPos(p.worst_ms, "y", true));
+				for (const v of [p.p50_ms, p.p99_ms ?? p.p50_ms]) {
+					const y = u.valToPos(v, "y", true);
+
+					ctx.moveTo(x - tick, y);
+					ctx.lineTo(x + tick, y);
+				}
+				ctx.stroke();
+				ctx.globalAlpha = 1;
+			};
 			const marks = (u) => {
 				const ctx = u.ctx;
 
@@ -124,6 +143,7 @@
 						ctx.setLineDash([]);
 					}
 					ctx.fillStyle = ctx.strokeStyle = colours[p.verdict] || dim;
+					spread(u, ctx, p, x);
 					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), 4 * devicePixelRatio);
 				});
 				ctx.restore();
@@ -136,12 +156,13 @@
 				series: [
 					{value: (u, v) => v === null ? "" : new Date(v * 1000).toISOString().slice(0, 16).replace("T", " ")},
 					{label: "worst", stroke: dim, width: 0, points: {show: false}, paths: () => null, value: (u, v) => ms(v)},
-					{label: "median", stroke: dim, width: 1, points: {show: false}, value: (u, v) => ms(v), paths: () => null},
+					{label: "p99", stroke: dim, width: 1, points: {show: false}, value: (u, v) => ms(v), paths: () => null},
+					{label: "p50", stroke: dim, width: 1, points: {show: false}, value: (u, v) => ms(v), paths: () => null},
 					{label: "limit", stroke: limit, width: 2, dash: [8, 5], points: {show: false}, value: (u, v) => ms(v)},
 				],
 				hooks: {draw: [marks]},
 			}, [points.map((p) => p.started_s), points.map((p) => p.worst_ms),
-				points.map((p) => p.p50_ms ?? null), points.map((p) => p.limit_ms)], box);
+				points.map((p) => p.p99_ms ?? null), points.map((p) => p.p50_ms ?? null), points.map((p) => p.limit_ms)], box);
 			chart.over.addEventListener("click", () => {
 				const p = points[chart.cursor.idx];
 
@@ -348,6 +369,34 @@
 		});
 	};
 
+	/* ---- what changes while it is looked at ---- */
+
+	/* The page is asked for again, and costs nothing while it is the same (ETag). Not under the hands of
+	   whoever types or reads on a list that is open. */
+	const refresh = () => {
+		const seconds = $("[data-refresh]")?.dataset.refresh;
+
+		if (!seconds || isStatic)
+			return;
+		let known = null;
+		const look = async () => {
+			if (document.hidden || $("main").contains(document.activeElement) && document.activeElement !== $("main"))
+				return;
+			const reply = await fetch(location.href).catch(() => null);
+			const etag = reply?.headers.get("ETag");
+
+			if (!reply?.ok || (etag && etag === known))
+				return;
+			known = etag;
+			const fresh = $("main", new DOMParser().parseFromString(await reply.text(), "text/html"));
+
+			if (fresh && fresh.innerHTML !== $("main").innerHTML)
+				$("main").replaceChildren(...fresh.childNodes);
+		};
+
+		setInterval(look, seconds * 1000);
+	};
+
 	/* ---- compare ---- */
 
 	const compareForm = () => {
@@ -362,5 +411,6 @@
 	trial();
 	charts();
 	live();
+	refresh();
 	compareForm();
 })();

@@ -44,6 +44,13 @@ bool store_is_shared(const struct store *st);
 void store_set_patience_ms(struct store *st, unsigned patience_ms);
 
 /*
+ * A number that becomes another one when anything in the store changed, whoever changed it, and may
+ * become another one without that: what was read under it need not be read again while it stays.
+ * Costs microseconds (SQLite) or a round trip. Numbers of two handles mean nothing to each other.
+ */
+int store_state(struct store *st, int64_t *ret, struct err *e) must_check;
+
+/*
  * The run's head row; then boots and trials as they come; then the end with the verdict. An id that
  * is there already is -EEXIST; one that is no name or has a dot in it -EINVAL. Strings that are
  * NULL come back as "", except rig_fault and untestable.

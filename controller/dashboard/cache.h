@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cache.h - answers that are still right: kept while the store's state stays what it was and they
+ * are not older than their handler said. Lists and overviews cost by the size of the store; with
+ * this they cost it once for each change of the store, however many look.
+ */
+#pragma once
+
+#include "request.h"
+
+#define CACHE_ANSWERS_MAX 64
+#define CACHE_BYTES_MAX   (8u << 20) /* of all bodies; the one used longest ago goes first */
+
+struct cache;
+
+struct cache *cache_new(void);
+/* Accepts NULL. */
+void cache_free(struct cache *c);
+/* Fills rp (REPLY_INIT) from the answer to rq at that state of the store; false if there is none.
+ */
+bool cache_get(struct cache *c, const struct request *rq, int64_t state, int64_t now_wall_ns,
+	       struct reply *rp);
+/* Keeps rp for rp->fresh_ns from now (0: not at all), and gives it its ETag. */
+void cache_put(struct cache *c, const struct request *rq, int64_t state, int64_t now_wall_ns,
+	       struct reply *rp);
