@@ -396,7 +396,7 @@ static void next_end(const struct bisect_core *b, struct bisect_next *ret)
 {
 	uint32_t tip = (uint32_t)b->g.n - 1;
 	struct bisect_tested end[2] = {{.commit = BISECT_GOOD_END}, {.commit = tip}};
-	unsigned side, batch;
+	unsigned side, batch, per_boot = trials_per_boot(b);
 
 	for (side = 0; side < 2; side++) {
 		size_t i = core_find_tested(b, end[side].commit);
@@ -407,16 +407,20 @@ static void next_end(const struct bisect_core *b, struct bisect_next *ret)
 	/* the one with fewer trials; the bad end first, it shows whether the failure is seen */
 	side = end[SIDE_GOOD].trials < end[SIDE_BAD].trials ? SIDE_GOOD : SIDE_BAD;
 	if (end[side].trials >= b->cfg.ends_min_trials)
-		batch = 1;
+		batch = per_boot;
 	else
 		batch = b->cfg.ends_min_trials - end[side].trials;
+	/* no boot has more than half of the least number: boots may differ, and that is to be seen
+	 */
+	per_boot = per_boot > b->cfg.ends_min_trials / 2 ? b->cfg.ends_min_trials / 2 : per_boot;
 
 	ret->commit = end[side].commit;
-	ret->trials_per_boot = 1;
-	ret->boots = batch;
+	ret->trials_per_boot = per_boot < batch ? per_boot : batch;
+	ret->boots = (batch + ret->trials_per_boot - 1) / ret->trials_per_boot;
 	ret->p_bad = side;
 	ret->build_s = build_s(b, side ? b->is_cached[tip] : b->is_good_end_cached, (double)b->g.n);
-	ret->cost_s = ret->build_s + batch * (b->cfg.cost.boot_s + b->cfg.cost.trial_s);
+	ret->cost_s = ret->build_s + ret->boots * (b->cfg.cost.boot_s +
+						   ret->trials_per_boot * b->cfg.cost.trial_s);
 	snprintf(ret->why, sizeof(ret->why),
 		 "tests %s next because the ends are measured first: good end %u of %u failed, bad "
 		 "end %u of %u, probability that they differ %.4f (wanted %g)",

@@ -165,6 +165,36 @@ static void test_ends_are_measured_first_in_turn(void **state)
 	assert_in_range(trials[1], cfg.ends_min_trials, 8);
 }
 
+static void test_a_boot_at_an_end_has_as_many_trials_as_it_is_worth(void **state)
+{
+	static const struct {
+		double boot_s, trial_s;
+		unsigned least, trials_per_boot, boots;
+	} cases[] = {
+		{10, 30, 5, 1, 5}, /* boots are cheap */
+		{30, 2, 5, 2, 3},  /* dear, but at least two of them shall be seen */
+		{30, 2, 16, 7, 3},
+		{30, 2, 2, 1, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_bisect_core struct bisect_core *b = NULL;
+		struct bisect_next next;
+		struct bisect_cfg cfg;
+
+		bisect_cfg_default(&cfg);
+		cfg.cost.boot_s = cases[i].boot_s;
+		cfg.cost.trial_s = cases[i].trial_s;
+		cfg.ends_min_trials = cases[i].least;
+		b = make(&cfg);
+		bisect_core_next(b, &next);
+		assert_int_equal(next.state, BISECT_MEASURING_ENDS);
+		assert_int_equal(next.trials_per_boot, cases[i].trials_per_boot);
+		assert_int_equal(next.boots, cases[i].boots);
+	}
+}
+
 static void test_trials_that_cannot_decide_a_commit_lead_on(void **state)
 {
 	auto_bisect_core struct bisect_core *b = NULL;
@@ -246,6 +276,7 @@ int main(void)
 			test_a_near_commit_is_preferred_when_builds_grow_with_the_distance),
 		cmocka_unit_test(test_beside_untestable_commits_others_are_tried),
 		cmocka_unit_test(test_ends_are_measured_first_in_turn),
+		cmocka_unit_test(test_a_boot_at_an_end_has_as_many_trials_as_it_is_worth),
 		cmocka_unit_test(test_trials_that_cannot_decide_a_commit_lead_on),
 		cmocka_unit_test(test_the_search_gives_up_at_its_limit_with_a_set),
 		cmocka_unit_test(test_the_estimate_shrinks_with_what_is_known),
