@@ -329,8 +329,8 @@ static void keep_recording(struct store *st, const struct run *run, const struct
 	auto_free char *text = NULL;
 	struct err e = {0};
 
-	if (!folder && !store_is_shared(st))
-		return;
+	if ((!folder && !store_is_shared(st)) || access(path, F_OK) < 0)
+		return; /* a replay has no recording of its own */
 	if (store_recording_keep(st, run->id, path, folder, &e) >= 0)
 		return;
 	text = xasprintf("the recording stays on this host: %s", e.text);

@@ -267,14 +267,6 @@ static int find_kernels(const struct kernels_ctx *ctx, const struct plan_kernel 
 
 /* ---- what is known of earlier nights ---- */
 
-static int by_i64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a;
-	int64_t y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Median duration of a planned trial in earlier runs, times the trials that are planned. */
 static int expect_duration(struct store *st, const char *rig, const char *scenario, unsigned trials,
 			   int64_t *ret_s, struct err *e)
@@ -300,37 +292,7 @@ static int expect_duration(struct store *st, const char *rig, const char *scenar
 	free(runs);
 	if (!kept)
 		return 0;
-	qsort(of_trial_ns, kept, sizeof(*of_trial_ns), by_i64);
-	*ret_s = of_trial_ns[kept / 2] * (int64_t)trials / NSEC_PER_SEC;
-	return 0;
-}
-
-/* Has a run of exactly this come to PASS or FAIL? */
-static int was_judged(struct store *st, const struct nightly_item *it, const char *rig_name,
-		      bool *ret, struct err *e)
-{
-	const struct store_filter filter = {
-		.kernel = it->kernel, .rig = rig_name, .scenario = it->scenario};
-	struct run **runs = NULL;
-	size_t n = 0;
-	int r;
-
-	*ret = false;
-	if (!st)
-		return 0;
-	r = store_runs(st, &filter, false, &runs, &n, e);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n; i++) {
-		const struct run *run = runs[i];
-
-		if (strcmp(run->kernel, it->kernel) == 0 && strcmp(run->append, it->append) == 0 &&
-		    run->ended_wall_ns &&
-		    (run->result.verdict == VERDICT_PASS || run->result.verdict == VERDICT_FAIL))
-			*ret = true;
-		run_free(runs[i]);
-	}
-	free(runs);
+	*ret_s = stats_median_i64(of_trial_ns, kept) * (int64_t)trials / NSEC_PER_SEC;
 	return 0;
 }
 
@@ -371,9 +333,10 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 	};
 	r = expect_duration(x->st, x->bench.rigs[rig]->name, x->scenarios[scenario]->name, trials,
 			    &it->expected_s, e);
-	if (r < 0 || it->left_out || !p->new_only)
+	if (r < 0 || it->left_out || !p->new_only || !x->st)
 		return r;
-	r = was_judged(x->st, it, x->bench.rigs[rig]->name, &it->is_judged, e);
+	r = store_was_judged(x->st, it->kernel, it->append, x->bench.rigs[rig]->name,
+			     x->scenarios[scenario]->name, &it->is_judged, e);
 	if (it->is_judged)
 		it->left_out = xstrdup("was judged on an earlier night");
 	return r;

@@ -5,6 +5,7 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "boot.h"
+#include "host_load.h"
 #include "lock.h"
 #include "port.h"
 #include "stick.h"
@@ -357,6 +358,8 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 
 int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, struct err *e)
 {
+	const int64_t waited_us = host_load_wait_us();
+	const nsec_t t0 = waiter_now(rig->w);
 	int r;
 
 	if (rig->machine)
@@ -367,6 +370,10 @@ int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, 
 		return r;
 	r = start(rig, k, rig->initrd, append, e);
 	if (r < 0) {
+		if (rig_is_qemu(rig->cfg))
+			r = host_load_blame(host_load_pct(waited_us, host_load_wait_us(),
+							  waiter_now(rig->w) - t0),
+					    e);
 		(void)err_wrap(e, "rig '%s', kernel '%s'", rig->cfg->name, k->name);
 		end_machine(rig);
 	}

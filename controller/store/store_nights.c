@@ -214,3 +214,47 @@ int store_night_previous_run(struct store *st, int64_t night, const char *entry,
 	*ret = p.run_id;
 	return 0;
 }
+
+struct judged {
+	const char *kernel, *append, *rig, *scenario;
+	bool is_judged;
+};
+
+static int select_judged(struct db *db, void *arg, struct err *e)
+{
+	struct judged *j = arg;
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db,
+			"SELECT 1 FROM runs JOIN rigs ON rigs.rig = runs.rig"
+			" JOIN kernel_builds ON kernel_builds.kernel_build = runs.kernel_build"
+			" WHERE kernel_builds.name = $1 AND append = $2 AND rigs.name = $3"
+			" AND scenario = $4 AND ended_wall_ns IS NOT NULL"
+			" AND verdict IN ($5, $6) LIMIT 1",
+			&q, e);
+	if (r < 0)
+		return r;
+
+	put_text(&q, j->kernel);
+	put_text(&q, j->append);
+	put_text(&q, j->rig);
+	put_text(&q, j->scenario);
+	put_text(&q, verdict_name(VERDICT_PASS));
+	put_text(&q, verdict_name(VERDICT_FAIL));
+	r = query_next(&q, e);
+	j->is_judged = r > 0;
+	return r < 0 ? r : 0;
+}
+
+int store_was_judged(struct store *st, const char *kernel, const char *append, const char *rig,
+		     const char *scenario, bool *ret, struct err *e)
+{
+	struct judged j = {.kernel = kernel, .append = append, .rig = rig, .scenario = scenario};
+	int r = db_transact(st->db, DB_SEE, select_judged, &j, e);
+
+	if (r < 0)
+		return err_wrap(e, "store '%s'", st->location);
+	*ret = j.is_judged;
+	return 0;
+}

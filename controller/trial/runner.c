@@ -318,13 +318,14 @@ static int note_boot_error(struct runner *rn, struct err *e)
 {
 	const struct seen_event *crash = event_log_find_crash(&rn->log, 0);
 	const unsigned attempts = rn->cfg->rig->boot.attempts;
-	const bool is_kernel = crash || e->kind == ERR_KERNEL;
+	const bool is_starved = e->kind == ERR_RIG && e->code == EAGAIN; /* see rig_boot() */
+	const bool is_kernel = !is_starved && (crash || e->kind == ERR_KERNEL);
 	auto_free char *times = NULL;
 	auto_free char *what = NULL;
 
 	if (!is_kernel && e->kind != ERR_RIG && e->kind != ERR_TARGET)
 		return -e->code;
-	if (crash)
+	if (crash && !is_starved)
 		what = xasprintf("crash-at-boot: %s: %s", console_class_name(crash->ev.cls),
 				 crash->title);
 	else

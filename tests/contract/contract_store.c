@@ -593,6 +593,102 @@ static void child_writes_run(struct fixture *f, unsigned writer)
 	_exit(0);
 }
 
+static void test_only_an_ended_verdict_of_the_very_same_run_counts_as_judged(void **state)
+{
+	static const struct {
+		enum verdict verdict;
+		bool has_ended, is_judged;
+		const char *append;
+	} cases[] = {
+		{VERDICT_PASS, true, true, "quiet"},
+		{VERDICT_FAIL, true, true, "quiet"},
+		{VERDICT_INCONCLUSIVE, true, false, "quiet"},
+		{VERDICT_RIG_FAULT, true, false, "quiet"},
+		{VERDICT_UNTESTABLE, true, false, "quiet"},
+		{VERDICT_PASS, false, false, "quiet"},
+		{VERDICT_PASS, true, false, "quiet splash"},
+	};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *id = xasprintf("j%zu", i);
+		auto_free char *rig = xasprintf("rig-%zu", i);
+		auto_run struct run *r = make_run(SEED, id, 1, 1);
+		bool is_judged = false;
+
+		free(r->rig);
+		r->rig = xstrdup(rig);
+		free(r->append);
+		r->append = xstrdup(cases[i].append);
+		r->ended_wall_ns = 0;
+		write_run(f, st, r);
+		r->result.verdict = cases[i].verdict;
+		(void)snprintf(r->result.reason, sizeof(r->result.reason), "why");
+		r->ended_wall_ns = cases[i].has_ended ? wall_now() : 0;
+		assert_ok(f, store_run_update(st, r, &f->e));
+		assert_ok(f, store_was_judged(st, r->kernel, "quiet", rig, r->scenario, &is_judged,
+					      &f->e));
+		assert_int_equal(is_judged, cases[i].is_judged);
+	}
+}
+
+/* Made of the schema as it was released then, with rows in each of its tables. */
+static void test_a_store_of_the_first_version_is_brought_up_to_date_with_all_its_rows(void **state)
+{
+	struct fixture *f = *state;
+	auto_free char *path = xasprintf("%s/fixtures/stores/v1-%s.sql", STALLRIG_SOURCE_DIR,
+					 postgres ? "postgres" : "sqlite");
+	auto_strbuf struct strbuf sql = STRBUF_INIT;
+	struct store_incident *incidents = NULL;
+	struct run *run = NULL;
+	struct store *st = NULL;
+	size_t n = 0;
+
+	assert_ok(f, file_read(path, 1 << 20, &sql, &f->e));
+	tamper(f, strbuf_str(&sql));
+	expect_open_fails(f, f->path, STORE_READ, EPROTO, "version 1 is older than");
+
+	st = open_store(f, STORE_WRITE);
+	assert_true(store_schema_version(st) > 1);
+	assert_ok(f, store_find_run(st, "20261130-111754-a3f2", &run, &f->e));
+	assert_int_equal(run->n_boots, 1);
+	assert_int_equal(run->n_trials, 3);
+	assert_int_equal(run->result.verdict, VERDICT_FAIL);
+	assert_int_equal(run->result.worst_us, 183000);
+	assert_int_equal(run->trials[0]->n_delays, 1);
+	assert_int_equal(run->trials[0]->n_moments, 1);
+	assert_int_equal(run->trials[0]->n_numbers, 2);
+	assert_int_equal(run->trials[0]->n_incidents, 2);
+	assert_string_equal(run->trials[0]->incidents[1].title, "hub_event hogged CPU");
+	assert_int_equal(run->trials[0]->incidents[1].count, 3);
+	assert_int_equal(run->trials[1]->missing, EVIDENCE_CONTROLS_QUIET);
+	assert_string_equal(run->trials[1]->evidence[EVIDENCE_CONTROLS_QUIET].detail,
+			    "highpri of CPU1: 61 ms");
+	assert_int_equal(run->trials[2]->n_incidents, 1);
+	run_free(run);
+	assert_ok(f, store_find_run(st, "20261130-120000-b001", &run, &f->e));
+	assert_int_equal(run->ended_wall_ns, 0);
+	assert_string_equal(run->rig_fault, "boot: no agent");
+	run_free(run);
+
+	/* what is found by words now, and new rows beside the old ones */
+	assert_ok(f, store_incidents(st, "hogged", 10, &incidents, &n, &f->e));
+	assert_int_equal(n, 1);
+	store_incidents_free(incidents, n);
+	run = make_run(SEED, "new", 2, 3);
+	write_run(f, st, run);
+	run_free(run);
+	assert_ok(f, store_rig_quarantine(st, "bench", "why", &f->e));
+	store_close(st);
+
+	st = open_store(f, STORE_READ);
+	auto_found struct found found = find_runs(f, st, NULL, true);
+
+	assert_int_equal(found.n, 3);
+	store_close(st);
+}
+
 static void test_processes_that_start_and_write_at_once_all_get_through(void **state)
 {
 	struct fixture *f = *state;
@@ -1543,6 +1639,9 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_trial_with_an_impossible_number_is_refused),
 		STORE_TEST(test_values_that_no_run_can_have_are_named_and_not_believed),
 		STORE_TEST(test_a_newer_schema_is_refused_with_both_versions),
+		STORE_TEST(test_only_an_ended_verdict_of_the_very_same_run_counts_as_judged),
+		STORE_TEST(
+			test_a_store_of_the_first_version_is_brought_up_to_date_with_all_its_rows),
 		STORE_TEST(test_processes_that_start_and_write_at_once_all_get_through),
 		STORE_TEST(test_a_killed_writer_leaves_its_finished_trials),
 		STORE_TEST(test_jobs_are_taken_by_priority_then_age_and_only_for_free_rigs),

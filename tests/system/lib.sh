@@ -11,6 +11,8 @@ build=${STALLRIG_BUILD:-$top/build}
 stallrig=$build/stallrig
 work=$(mktemp -d /tmp/stallrig-system-XXXXXX)
 export STALLRIG_STATE=$work/state
+# kernels that cannot boot are to be UNTESTABLE here whatever else this host does
+export STALLRIG_HOST_LOAD=/dev/null
 mkdir -p "$STALLRIG_STATE"
 n_checks=0
 

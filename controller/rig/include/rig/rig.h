@@ -104,9 +104,11 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e) mu
 
 /*
  * Boots the kernel build with cfg->boot.append + append and waits until the agent answers.
- * ERR_RIG: QEMU missing or ended by itself; ERR_KERNEL: no answer within boot.timeout_s although
- * the machine runs, or the kernel reset or powered off the machine before that; ERR_USAGE: the
- * build is for another arch. The stick is plugged in afterwards. On failure nothing is left booted.
+ * ERR_RIG: QEMU missing or ended by itself, or (-EAGAIN) an emulated target did not come up on a
+ * host that had too few processors free to tell why; ERR_KERNEL: no answer within boot.timeout_s
+ * although the machine runs, or the kernel reset or powered off the machine before that; ERR_USAGE:
+ * the build is for another arch. The stick is plugged in afterwards. On failure nothing is left
+ * booted.
  */
 int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append,
 	     struct err *e) must_check;

@@ -41,3 +41,7 @@ int store_night_end(struct store *st, int64_t night, const char *note, struct er
 int store_night_previous_run(struct store *st, int64_t night, const char *entry,
 			     const char *scenario, const char *rig, const char *append, char **ret,
 			     struct err *e) must_check;
+
+/* Has an ended run of that build (name), command line, rig and scenario come to PASS or FAIL? */
+int store_was_judged(struct store *st, const char *kernel, const char *append, const char *rig,
+		     const char *scenario, bool *ret, struct err *e) must_check;
