@@ -4,6 +4,7 @@
 
 #include "base/child.h"
 #include "base/fdio.h"
+#include "store/queue.h"
 #include "trial/runner.h"
 
 #include <fcntl.h>
@@ -430,6 +431,10 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	if (!rb->cfg.store)
 		return 0;
 	ret = store_trial_add(rb->cfg.store, r, t, e);
+	if (ret >= 0)
+		ret = store_count_cut(rb->cfg.store, rb->rig->name,
+				      switch_cfg_worn_part(&rb->rig->stick_switch),
+				      rb->rig->stick.serial, t, e);
 	return ret < 0 ? ret : store_run_update(rb->cfg.store, r, e);
 }
 

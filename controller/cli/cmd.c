@@ -36,6 +36,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_kernel_remove,
 	&cmd_rig_list,
 	&cmd_rig_show,
+	&cmd_rig_wear,
 	&cmd_check,
 	&cmd_console,
 	&cmd_switch_on,

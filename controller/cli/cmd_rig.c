@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_rig.c - the rigs that are described, and what is in a description. */
 #include "cli/common.h"
+#include "report/json.h"
+#include "report/json_put.h"
 #include "report/text.h"
 #include "rig/names.h"
 #include "rig/rig.h"
+#include "store/queue.h"
 
 static const struct opt list_options[] = {
 	OPT_ROW_NAMES,
@@ -116,4 +119,88 @@ const struct cmd cmd_rig_show = {
 	.summary = "Check the description of a rig and show what it says",
 	.positional = {.name = "RIG", .type = OPT_RIG, .min = 1, .max = 1},
 	.run = run_show,
+};
+
+static const struct opt wear_options[] = {
+	{.name = "json", .type = OPT_FLAG, .help = "one JSON object"},
+	OPT_ROW_STORE,
+	OPT_ROW_END,
+};
+
+static void add_wear_json(struct strbuf *out, const struct store_wear *wear, size_t n)
+{
+	json_t *top = json_object();
+	json_t *parts = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *part = json_object();
+
+		set_text(part, "rig", wear[i].rig);
+		set_text(part, "kind", wear[i].kind);
+		set_text(part, "part", wear[i].part);
+		set_count(part, "cycles", (size_t)wear[i].cycles);
+		set_wall(part, "first", wear[i].first_wall_ns);
+		set_wall(part, "last", wear[i].last_wall_ns);
+		append(parts, part);
+	}
+	set(top, "wear", parts);
+	report_add_value(out, top);
+	strbuf_adds(out, "\n");
+}
+
+static void add_wear_row(struct strbuf *out, const char *rig, const char *kind, const char *part,
+			 const char *cycles, const char *last)
+{
+	text_add_padded(out, rig, 24, false);
+	text_add_padded(out, kind, 8, false);
+	text_add_padded(out, part, 24, false);
+	text_add_padded(out, cycles, 10, true);
+	strbuf_addf(out, "  %s\n", last);
+}
+
+static void add_wear_table(struct strbuf *out, const struct store_wear *wear, size_t n)
+{
+	if (n == 0) {
+		strbuf_adds(out, "nothing has worn out yet\n");
+		return;
+	}
+	add_wear_row(out, "rig", "kind", "part", "cycles", "last");
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *cycles = xasprintf("%lld", (long long)wear[i].cycles);
+		auto_free char *last = wall_format(wear[i].last_wall_ns);
+
+		add_wear_row(out, wear[i].rig, wear[i].kind, wear[i].part, cycles, last);
+	}
+}
+
+static int run_wear(struct cli *cli, const struct args *a, struct err *e)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_store struct store *store = NULL;
+	struct store_wear *wear = NULL;
+	size_t n = 0;
+	int r;
+
+	r = cli_store_open(a, STORE_READ, &store, e);
+	if (r >= 0)
+		r = store_wear(store, a->n_positional ? a->positional[0] : NULL, &wear, &n, e);
+	if (r < 0)
+		return r;
+	if (args_has(a, "json"))
+		add_wear_json(&text, wear, n);
+	else
+		add_wear_table(&text, wear, n);
+	store_wear_free(wear, n);
+	return cli_write(cli, "-", &text, e);
+}
+
+const struct cmd cmd_rig_wear = {
+	.name = "rig wear",
+	.summary = "Show how often switches and sticks of the rigs were cut",
+	.details = "Counted are the cuts of trials by switches that cut something: contacts and "
+		   "plugs wear out, whether a trial is valid or not. Emulated and soft unplugs do "
+		   "not count. RIG is the name of a rig as it stands in its description.",
+	.positional = {.name = "RIG", .type = OPT_TEXT, .min = 0, .max = 1},
+	.options = wear_options,
+	.run = run_wear,
 };

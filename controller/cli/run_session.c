@@ -5,12 +5,14 @@
 #include "cli/common.h"
 #include "report/run_text.h"
 #include "report/text.h"
+#include "store/queue.h"
 
 #define LOCK_WAIT_NS (3600 * NSEC_PER_SEC) /* for a rig that another run holds */
 
 struct run_session {
 	struct cli *cli;
 	struct store *store;
+	const struct rig_cfg *rig;
 	const struct run *begun; /* its head row is in the store */
 };
 
@@ -46,6 +48,10 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	int ret;
 
 	ret = store_trial_add(s->store, r, t, e);
+	if (ret >= 0)
+		ret = store_count_cut(s->store, s->rig->name,
+				      switch_cfg_worn_part(&s->rig->stick_switch),
+				      s->rig->stick.serial, t, e);
 	if (ret < 0)
 		return ret;
 	strbuf_addf(&line, "trial %u, boot %u: ", t->number, t->boot);
@@ -70,7 +76,7 @@ static const struct runner_hooks hooks = {
 int run_session(struct cli *cli, struct store *store, struct runner_cfg *cfg, bool may_wait,
 		struct run **ret, struct err *e)
 {
-	struct run_session s = {.cli = cli, .store = store};
+	struct run_session s = {.cli = cli, .store = store, .rig = cfg->rig};
 	auto_free char *text = NULL;
 	int r;
 

@@ -20,6 +20,7 @@ struct execution {
 	struct store *st;
 	const char *worker; /* NULL = a person's, it is not in the queue */
 	const struct store_job *j;
+	const struct rig_cfg *rig; /* set before the first trial */
 	const struct lab_hooks *hooks;
 	const char *faults;       /* of the switch; NULL = none */
 	nsec_t lock_wait_ns;      /* for the rig's own lock */
@@ -83,6 +84,10 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	int ret;
 
 	ret = store_trial_add(x->st, r, t, e);
+	if (ret >= 0)
+		ret = store_count_cut(x->st, x->rig->name,
+				      switch_cfg_worn_part(&x->rig->stick_switch),
+				      x->rig->stick.serial, t, e);
 	if (ret >= 0)
 		ret = store_run_update(x->st, r, e);
 	say(x->hooks, text);
@@ -158,6 +163,7 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 		return r;
 
 	cfg.rig = rig;
+	x->rig = rig;
 	cfg.scenario = scenario;
 	cfg.kernel = kernel;
 	if (j->boots) {

@@ -392,6 +392,11 @@ bool switch_cfg_is_standalone(const struct switch_cfg *cfg)
 	return driver_of(cfg)->open != NULL;
 }
 
+const char *switch_cfg_worn_part(const struct switch_cfg *cfg)
+{
+	return switch_cfg_is_standalone(cfg) ? cfg->name : NULL;
+}
+
 int switch_cfg_open(const struct switch_cfg *cfg, int keep_fd, struct waiter *w,
 		    const struct switch_ops **ret_ops, void **ret_self, struct err *e)
 {

@@ -397,6 +397,22 @@ int store_wear_add(struct store *st, const char *rig, const char *kind, const ch
 	return r < 0 ? err_wrap(e, "store '%s': rig '%s': wear of %s", st->location, rig, kind) : 0;
 }
 
+int store_count_cut(struct store *st, const char *rig, const char *port, const char *stick_serial,
+		    const struct trial *t, struct err *e)
+{
+	bool is_cut = false;
+	int r;
+
+	for (size_t i = 0; i < t->n_moments; i++)
+		is_cut |= strcmp(t->moments[i].what, "cut-asked") == 0;
+	if (!is_cut || !port)
+		return 0;
+	r = store_wear_add(st, rig, "switch", port, 1, e);
+	if (r < 0)
+		return r;
+	return store_wear_add(st, rig, "stick", stick_serial, 1, e);
+}
+
 static int select_wear(struct db *db, void *arg, struct err *e)
 {
 	struct wear_search *s = arg;

@@ -1329,6 +1329,33 @@ static void test_wear_adds_up(void **state)
 	store_wear_free(wear, n);
 }
 
+static void test_a_cut_counts_on_switch_and_stick(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	struct trial *t = trial_new();
+	struct store_wear *wear = NULL;
+	size_t n = 0;
+
+	/* it did not come to a cut */
+	assert_ok(f, store_count_cut(st, "r1", "stick0", "4C53", t, &f->e));
+	trial_add_moment(t, 0, "cut-asked", "command to the switch");
+	assert_ok(f, store_count_cut(st, "r1", "stick0", "4C53", t, &f->e));
+	assert_ok(f, store_count_cut(st, "r1", "stick0", "4C53", t, &f->e));
+	/* nothing wears out */
+	assert_ok(f, store_count_cut(st, "r1", NULL, "4C53", t, &f->e));
+	assert_ok(f, store_wear(st, "r1", &wear, &n, &f->e));
+	assert_int_equal(n, 2);
+	assert_string_equal(wear[0].kind, "stick");
+	assert_string_equal(wear[0].part, "4C53");
+	assert_int_equal(wear[0].cycles, 2);
+	assert_string_equal(wear[1].kind, "switch");
+	assert_string_equal(wear[1].part, "stick0");
+	assert_int_equal(wear[1].cycles, 2);
+	store_wear_free(wear, n);
+	trial_free(t);
+}
+
 #define QUEUE_WORKERS 4
 #define QUEUE_JOBS    60
 
@@ -1660,6 +1687,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_recordings_come_back_from_a_shared_folder),
 		STORE_TEST(test_a_recording_that_was_spoiled_or_lost_is_named),
 		STORE_TEST(test_wear_adds_up),
+		STORE_TEST(test_a_cut_counts_on_switch_and_stick),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
 		STORE_TEST(test_a_bisect_grows_in_the_store_and_comes_back),
 		STORE_TEST(test_the_state_stays_until_something_changes_whoever_changes_it),

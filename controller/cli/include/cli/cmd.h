@@ -34,8 +34,8 @@ extern const struct cmd *const cmd_table[];
 
 extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_kernel_mutations,
 	cmd_kernel_list, cmd_kernel_show, cmd_kernel_remove, cmd_run, cmd_report, cmd_compare,
-	cmd_nightly, cmd_show, cmd_rig_list, cmd_rig_show, cmd_scenario_list, cmd_scenario_check,
-	cmd_scenario_explain, cmd_judge, cmd_completion, cmd_help, cmd_version;
+	cmd_nightly, cmd_show, cmd_rig_list, cmd_rig_show, cmd_rig_wear, cmd_scenario_list,
+	cmd_scenario_check, cmd_scenario_explain, cmd_judge, cmd_completion, cmd_help, cmd_version;
 extern const struct cmd cmd_console, cmd_switch_on, cmd_switch_off, cmd_switch_cycle,
 	cmd_switch_status, cmd_switch_safe;
 extern const struct cmd cmd_serve, cmd_selftest, cmd_check;

@@ -56,6 +56,9 @@ void switch_cfg_limits(const struct switch_cfg *cfg, struct switch_limits *ret);
 /* Whether the driver works by itself: without a booted target (not "qmp"). */
 bool switch_cfg_is_standalone(const struct switch_cfg *cfg);
 
+/* The port whose contacts a cut wears out; NULL if nothing is cut electrically. Belongs to cfg. */
+const char *switch_cfg_worn_part(const struct switch_cfg *cfg);
+
 /*
  * Opens a stand-alone switch in a guardian: a process that holds the hardware and puts it into its
  * safe state within a second if this process dies, or is stopped for SWITCH_STOP_MAX_NS. keep_fd:

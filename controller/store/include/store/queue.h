@@ -199,6 +199,12 @@ struct store_wear {
 /* Adds cycles (plug and unplug are one) to a part's count. kind is "switch" or "stick". */
 int store_wear_add(struct store *st, const char *rig, const char *kind, const char *part,
 		   int64_t cycles, struct err *e) must_check;
+/*
+ * Counts the cut of a trial on switch and stick: contacts and plugs wear out whether the trial is
+ * valid or not. Nothing if it came to no cut or port is NULL (see switch_cfg_worn_part()).
+ */
+int store_count_cut(struct store *st, const char *rig, const char *port, const char *stick_serial,
+		    const struct trial *t, struct err *e) must_check;
 /* By rig, kind and part; rig NULL = all. Caller frees with store_wear_free(). */
 int store_wear(struct store *st, const char *rig, struct store_wear **ret, size_t *ret_n,
 	       struct err *e) must_check;
