@@ -37,6 +37,8 @@ const struct cmd *const cmd_table[] = {
 	&cmd_rig_list,
 	&cmd_rig_show,
 	&cmd_rig_wear,
+	&cmd_stick_prepare,
+	&cmd_stick_verify,
 	&cmd_check,
 	&cmd_console,
 	&cmd_switch_on,

@@ -123,7 +123,7 @@ static int write_content(const char *path, unsigned mib, struct err *e)
 	return 0;
 }
 
-static int make_blank(const char *path, unsigned mib, struct err *e)
+int stick_make_blank(const char *path, unsigned mib, struct err *e)
 {
 	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
@@ -132,46 +132,85 @@ static int make_blank(const char *path, unsigned mib, struct err *e)
 	return 0;
 }
 
-/* Makes stick.img and sha256 in dir. */
-static int make_in(const char *dir, const struct rig_cfg *cfg, struct waiter *w, struct err *e)
+static int need_fs(const struct rig_cfg *cfg, const struct stick_fs **ret, struct err *e)
 {
-	const struct stick_fs *fs = find_fs(cfg->stick.filesystem);
-	auto_free char *image = xasprintf("%s/stick.img", dir);
-	auto_free char *content = xasprintf("%s/content", dir);
+	*ret = find_fs(cfg->stick.filesystem);
+	return *ret ? 0
+		    : err_set(e, ERR_CONFIG, EINVAL, "%s: file system '%s' is not known", cfg->path,
+			      cfg->stick.filesystem);
+}
+
+int stick_read_back(const char *dir, const struct rig_cfg *cfg, struct waiter *w,
+		    char ret_sha256[SHA256_HEX_SIZE], struct err *e)
+{
 	auto_free char *copy = xasprintf("%s/copy", dir);
-	auto_free char *sum = xasprintf("%s/sha256", dir);
+	const struct stick_fs *fs;
+	int r;
+
+	r = need_fs(cfg, &fs, e);
+	if (r == 0)
+		r = run_tool(w, dir, fs->get, cfg->stick.file, fs->package, e);
+	/* these programs do not fail reliably: what counts is what can be read */
+	if (r == 0)
+		r = sha256_file(copy, ret_sha256, e);
+	(void)unlink(copy);
+	return r < 0 ? err_wrap(e, "reading '%s' from the stick", cfg->stick.file) : 0;
+}
+
+int stick_content_sha256(const char *dir, const struct rig_cfg *cfg,
+			 char ret_sha256[SHA256_HEX_SIZE], struct err *e)
+{
+	auto_free char *content = xasprintf("%s/content", dir);
+	int r;
+
+	r = write_content(content, cfg->stick.file_mib, e);
+	if (r == 0)
+		r = sha256_file(content, ret_sha256, e);
+	return r;
+}
+
+int stick_fill(const char *dir, const struct rig_cfg *cfg, struct waiter *w,
+	       char ret_sha256[SHA256_HEX_SIZE], struct err *e)
+{
+	auto_free char *content = xasprintf("%s/content", dir);
+	const struct stick_fs *fs;
 	char want[SHA256_HEX_SIZE];
 	char got[SHA256_HEX_SIZE];
 	int r;
 
-	if (!fs)
-		return err_set(e, ERR_CONFIG, EINVAL, "%s: file system '%s' is not known",
-			       cfg->path, cfg->stick.filesystem);
-	r = make_blank(image, cfg->stick.size_mib, e);
+	r = need_fs(cfg, &fs, e);
 	if (r == 0)
-		r = write_content(content, cfg->stick.file_mib, e);
-	if (r == 0)
-		r = sha256_file(content, want, e);
+		r = stick_content_sha256(dir, cfg, want, e);
 	if (r == 0)
 		r = run_tool(w, dir, fs->make, cfg->stick.file, fs->package, e);
 	if (r == 0)
 		r = run_tool(w, dir, fs->put, cfg->stick.file,
 			     strcmp(fs->put[0], "mcopy") == 0 ? "mtools" : fs->package, e);
+	if (r == 0)
+		r = stick_read_back(dir, cfg, w, got, e);
 	if (r < 0)
 		return r;
-	/* these programs do not fail reliably: what counts is what can be read back */
-	r = run_tool(w, dir, fs->get, cfg->stick.file, fs->package, e);
-	if (r == 0)
-		r = sha256_file(copy, got, e);
-	if (r < 0)
-		return err_wrap(e, "reading '%s' back from the image", cfg->stick.file);
 	if (strcmp(want, got) != 0)
 		return err_set(e, ERR_INTERNAL, EIO,
-			       "'%s' on the image differs from what was written (disk full?)",
+			       "'%s' on the stick differs from what was written (disk full?)",
 			       cfg->stick.file);
 	(void)unlink(content);
-	(void)unlink(copy);
-	return file_write_atomic(sum, got, strlen(got), e);
+	memcpy(ret_sha256, got, sizeof(got));
+	return 0;
+}
+
+/* Makes stick.img and sha256 in dir. */
+static int make_in(const char *dir, const struct rig_cfg *cfg, struct waiter *w, struct err *e)
+{
+	auto_free char *image = xasprintf("%s/stick.img", dir);
+	auto_free char *sum = xasprintf("%s/sha256", dir);
+	char got[SHA256_HEX_SIZE];
+	int r;
+
+	r = stick_make_blank(image, cfg->stick.size_mib, e);
+	if (r == 0)
+		r = stick_fill(dir, cfg, w, got, e);
+	return r < 0 ? r : file_write_atomic(sum, got, strlen(got), e);
 }
 
 /* True if dir holds a whole image; its checksum goes to ret. */

@@ -22,3 +22,21 @@ struct stick_image {
 int stick_ensure(const struct rig_cfg *cfg, struct waiter *w, struct stick_image *ret,
 		 struct err *e) must_check;
 void stick_image_release(struct stick_image *image);
+
+/* What a stick is made of, in a folder where "stick.img" is the image or a link to a device. */
+
+/* A file of that size without data. */
+int stick_make_blank(const char *path, unsigned mib, struct err *e) must_check;
+/*
+ * Writes the file's content to <dir>/content. The same for the same size, so that its SHA-256 is
+ * known before it is on a stick.
+ */
+int stick_content_sha256(const char *dir, const struct rig_cfg *cfg,
+			 char ret_sha256[SHA256_HEX_SIZE], struct err *e) must_check;
+/* Makes file system and file on stick.img; ret_sha256: as read back. ERR_INTERNAL if it is not what
+   was written. */
+int stick_fill(const char *dir, const struct rig_cfg *cfg, struct waiter *w,
+	       char ret_sha256[SHA256_HEX_SIZE], struct err *e) must_check;
+/* Of the file on stick.img. */
+int stick_read_back(const char *dir, const struct rig_cfg *cfg, struct waiter *w,
+		    char ret_sha256[SHA256_HEX_SIZE], struct err *e) must_check;

@@ -39,6 +39,7 @@ extern const struct cmd cmd_kernel_fetch, cmd_kernel_add, cmd_kernel_build, cmd_
 extern const struct cmd cmd_console, cmd_switch_on, cmd_switch_off, cmd_switch_cycle,
 	cmd_switch_status, cmd_switch_safe;
 extern const struct cmd cmd_serve, cmd_selftest, cmd_check;
+extern const struct cmd cmd_stick_prepare, cmd_stick_verify;
 extern const struct cmd cmd_submit, cmd_queue, cmd_cancel, cmd_rigs, cmd_lock, cmd_unlock,
 	cmd_worker, cmd_job_run, cmd_store_copy, cmd_store_keep, cmd_store_fetch;
 extern const struct cmd cmd_bisect_start, cmd_bisect_status, cmd_bisect_result, cmd_bisect_log,
