@@ -4,10 +4,15 @@
 #include "dashboard/dashboard.h"
 #include "report/export.h"
 #include "report/report.h"
+#include "report/send.h"
+#include "report/text.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
+#define SEND_TRIES      5
+#define SEND_PAUSE_NS   (2 * NSEC_PER_SEC)
+#define SEND_TIMEOUT_NS (60 * NSEC_PER_SEC)
 #define RUNS_BY_DEFAULT 20
 
 static const struct opt options[] = {
@@ -59,9 +64,47 @@ static const struct opt options[] = {
 	 .type = OPT_TEXT,
 	 .arg = "NAME",
 	 .help = "who submits, for --format=kcidb: a-z, 0-9 and _"},
+	{.name = "send",
+	 .type = OPT_TEXT,
+	 .arg = "URL",
+	 .help = "post what --format=kcidb says to URL, as https://db.kernelci.org/submit, with the "
+		 "token in $STALLRIG_KCIDB_TOKEN; tried up to 5 times, and sending twice adds nothing"},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
+
+static void on_send_failed(void *self, const char *text)
+{
+	auto_free char *line = xasprintf("%s; it is tried again", text);
+
+	progress_stays(self, line);
+}
+
+/* The service answers before it has looked at the report: the id that it gives is shown. */
+static int send_report(struct cli *cli, const char *url, const struct strbuf *text, struct err *e)
+{
+	const char *token = getenv("STALLRIG_KCIDB_TOKEN");
+	auto_strbuf struct strbuf answer = STRBUF_INIT, line = STRBUF_INIT;
+	const struct send_cfg cfg = {
+		.url = url,
+		.token = token && *token ? token : NULL,
+		.tries = SEND_TRIES,
+		.pause_ns = SEND_PAUSE_NS,
+		.timeout_ns = SEND_TIMEOUT_NS,
+		.w = cli->w,
+		.failed = on_send_failed,
+		.self = cli,
+	};
+	int r;
+
+	waiter_catch_stop_signals();
+	r = send_json(&cfg, text, &answer, e);
+	if (r < 0)
+		return r;
+	text_add_visible(&line, strbuf_str(&answer), answer.len, 200);
+	fprintf(cli->log, "stallrig: %s: sent: %s\n", url, strbuf_str(&line));
+	return 0;
+}
 
 static bool is_stdout(const char *path)
 {
@@ -83,7 +126,10 @@ static int write_runs(struct cli *cli, const struct args *a, struct run *const *
 	const char *json = args_text(a, "json");
 	const char *html = args_text(a, "html");
 	const char *format = args_text(a, "format");
-	const char *output = args_has(a, "output") ? args_text(a, "output") : format ? "-" : NULL;
+	const char *send = args_text(a, "send");
+	const char *output = args_has(a, "output") ? args_text(a, "output")
+			     : format && !send     ? "-"
+						   : NULL;
 	struct export_options export = {.origin = args_text(a, "origin")};
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	int r = 0;
@@ -100,7 +146,10 @@ static int write_runs(struct cli *cli, const struct args *a, struct run *const *
 	}
 	if (r >= 0 && format) {
 		r = export_find(format)->write(&text, runs, n, &export, e);
-		if (r >= 0)
+		/* what is sent is written only where that is asked for */
+		if (r >= 0 && send && n)
+			r = send_report(cli, send, &text, e);
+		if (r >= 0 && (!send || args_has(a, "output")))
 			r = cli_write(cli, output, &text, e);
 		strbuf_reset(&text);
 	}
@@ -145,6 +194,9 @@ static int run_report(struct cli *cli, const struct args *a, struct err *e)
 		return err_set(e, ERR_USAGE, EINVAL,
 			       "--output says where --format writes to: give "
 			       "--format as well");
+	if (args_has(a, "send") &&
+	    (!args_has(a, "format") || strcmp(args_text(a, "format"), "kcidb") != 0))
+		return err_set(e, ERR_USAGE, EINVAL, "--send goes with --format=kcidb only");
 	r = cli_store_open(a, STORE_READ, &st, e);
 	if (r < 0)
 		return r;

@@ -13,7 +13,8 @@
 struct member {
 	const char *name;
 	size_t offset;
-	enum { I64, TIME, SIZE, INT, UNSIGNED, BOOL, DOUBLE, TEXT } type;
+	/* recordings of earlier versions may lack an I64_NEWER */
+	enum { I64, I64_NEWER, TIME, SIZE, INT, UNSIGNED, BOOL, DOUBLE, TEXT } type;
 };
 
 #define AT(type, member) offsetof(struct type, member)
@@ -48,8 +49,8 @@ static const struct member observation_members[] = {
 	{"replug_ms", AT(observation, replug_ms), I64},
 	{"worst_func", AT(observation, worst_func), TEXT},
 	{"load_ms", AT(observation, load_ms), I64},
-	{"console_losses_before", AT(observation, console_losses_before), I64},
-	{"console_losses_after", AT(observation, console_losses_after), I64},
+	{"console_losses_before", AT(observation, console_losses_before), I64_NEWER},
+	{"console_losses_after", AT(observation, console_losses_after), I64_NEWER},
 };
 
 static const struct member state_members[] = {
@@ -117,6 +118,7 @@ static json_t *member_json(const void *base, const struct member *m, nsec_t t0_n
 
 	switch (m->type) {
 	case I64:
+	case I64_NEWER:
 		return json_integer(*(const int64_t *)p);
 	case TIME: {
 		int64_t t = *(const int64_t *)p;
@@ -160,7 +162,7 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 	bool is_right;
 
 	if (!v)
-		return m->type == TEXT;
+		return m->type == TEXT || m->type == I64_NEWER;
 	is_right = m->type == TEXT     ? json_is_string(v)
 		   : m->type == BOOL   ? json_is_boolean(v)
 		   : m->type == DOUBLE ? json_is_number(v)
@@ -169,6 +171,7 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 		return false;
 	switch (m->type) {
 	case I64:
+	case I64_NEWER:
 	case TIME:
 		*(int64_t *)p = json_integer_value(v);
 		break;

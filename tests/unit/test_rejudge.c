@@ -317,9 +317,22 @@ static void test_broken_files_are_named(void **state)
 	}
 }
 
+/* Recordings stay readable: this one was made before the controller counted losses of its port. */
+static void test_a_recording_of_an_earlier_version_is_judged(void **state)
+{
+	auto_run struct run *run = NULL;
+	struct err e = {0};
+
+	(void)state;
+	if (rejudge_run(STALLRIG_SOURCE_DIR "/fixtures/runs/cut-short", &run, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(run->n_trials, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_recording_of_an_earlier_version_is_judged),
 		cmocka_unit_test(test_an_observation_comes_back_as_it_was),
 		cmocka_unit_test(test_a_recorded_run_is_judged_again),
 		cmocka_unit_test(test_a_trial_that_saw_more_than_was_recorded_is_refused),
