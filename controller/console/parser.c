@@ -25,6 +25,7 @@ static const struct scan *shared_scan(void)
 	if (scan.n_anchors > 0)
 		return &scan;
 	scan_init(&scan);
+	remains_init();
 	for (size_t i = 0; own_anchors[i]; i++)
 		scan_add(&scan, own_anchors[i], GROUP_OWN);
 	for (size_t i = 0; classify_anchors[i]; i++)

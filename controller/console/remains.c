@@ -57,41 +57,35 @@ bool remains_have_piece(const char *text, size_t len)
 	return false;
 }
 
-/* The first two bytes that are left when at most two of the first are lost or doubled. */
-static const struct {
-	uint8_t first, second;
-} beginnings[] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}, {0, 0}, {1, 1}};
+/* The first three bytes that are left when at most two of the first are lost or doubled. */
+static const uint8_t beginnings[][3] = {{0, 1, 2}, {0, 1, 3}, {0, 1, 4}, {0, 2, 3}, {0, 2, 4},
+					{0, 3, 4}, {1, 2, 3}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4},
+					{0, 0, 1}, {0, 1, 1}, {0, 0, 0}, {0, 0, 2}, {0, 2, 2},
+					{1, 1, 2}, {1, 2, 2}};
+
+uint64_t remains_beginnings[65536 / 64];
+
+void remains_init(void)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(heads); k++) {
+		for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+			const char *head = heads[k].text;
+			const char three[3] = {head[beginnings[i][0]], head[beginnings[i][1]],
+					       head[beginnings[i][2]]};
+			unsigned h = remains_hash(three);
+
+			remains_beginnings[h / 64] |= UINT64_C(1) << (h % 64);
+		}
+	}
+}
 
 static bool begins_like(const char *head, const char *text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-		if (text[0] == head[beginnings[i].first] && text[1] == head[beginnings[i].second])
+		if (text[0] == head[beginnings[i][0]] && text[1] == head[beginnings[i][1]] &&
+		    text[2] == head[beginnings[i][2]])
 			return true;
 	return false;
-}
-
-static unsigned pair(const char *text)
-{
-	return (unsigned)(unsigned char)text[0] << 8 | (unsigned char)text[1];
-}
-
-bool remains_may_begin(const char *text, size_t len)
-{
-	static uint64_t known[65536 / 64];
-	static bool is_filled;
-
-	if (!is_filled) {
-		for (size_t h = 0; h < ARRAY_SIZE(heads); h++) {
-			for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
-				const char two[2] = {heads[h].text[beginnings[i].first],
-						     heads[h].text[beginnings[i].second]};
-
-				known[pair(two) / 64] |= UINT64_C(1) << (pair(two) % 64);
-			}
-		}
-		is_filled = true;
-	}
-	return len >= 2 && (known[pair(text) / 64] >> (pair(text) % 64) & 1);
 }
 
 static unsigned least(unsigned a, unsigned b)

@@ -13,11 +13,33 @@
 
 #include <stdbool.h>
 
+/* By hash of the first three bytes of what may be remains; filled by remains_init(). */
+extern uint64_t remains_beginnings[65536 / 64];
+
+/* To be called before anything else of this file; again is no harm. */
+void remains_init(void);
+
+static inline unsigned remains_hash(const char *text)
+{
+	uint32_t three = (uint32_t)(unsigned char)text[0] | (uint32_t)(unsigned char)text[1] << 8 |
+			 (uint32_t)(unsigned char)text[2] << 16;
+
+	return (three * 0x9e3779b1u) >> 16;
+}
+
 /*
- * False for most texts, at little cost: no grave message that lost or doubled two bytes at most
- * begins with these two bytes. A text that is shorter is no remains.
+ * False for most texts, at little cost: no grave message that lost or doubled two of its first
+ * bytes begins with these three. A text that is shorter is no remains.
  */
-bool remains_may_begin(const char *text, size_t len);
+static inline bool remains_may_begin(const char *text, size_t len)
+{
+	unsigned h;
+
+	if (len < 3)
+		return false;
+	h = remains_hash(text);
+	return remains_beginnings[h / 64] >> (h % 64) & 1;
+}
 
 /* Pieces that are in no message of a healthy kernel, for the scan; NULL ends the list. */
 extern const char *const remains_pieces[];

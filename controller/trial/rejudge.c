@@ -179,7 +179,12 @@ static int read_trials(const char *dir, size_t told, struct facts **ret, size_t 
 		int r;
 
 		list = xrealloc(list, n + 1, sizeof(*list));
-		r = facts_read_trial(path, &list[n], e);
+		/* a recording that is broken, not a wrong name on the command line */
+		if (access(path, F_OK) < 0)
+			r = err_set(e, ERR_STORE, EINVAL, "%s is missing, the run has %zu trials",
+				    path, last);
+		else
+			r = facts_read_trial(path, &list[n], e);
 		if (r < 0) {
 			while (n)
 				facts_release(&list[--n]);

@@ -46,7 +46,7 @@ id=$(jq -r '.runs[0].trials[0].id' "$work/run.json")
 cp -r "$STALLRIG_STATE/recordings/${id%.*}" "$work/short"
 rm "$(printf '%s\n' "$work"/short/trial-*.json | sort -V | tail -n 1)"
 expect 130 "$stallrig" judge "$work/short"
-says "trial-"
+says "is missing, the run has"
 
 run 1 --scenario unplug-read --kernel debian:6.12 --append workqueue.cpu_intensive_thresh_us=0 \
 	--trials 2

@@ -121,5 +121,6 @@ int main(void)
 		cmocka_unit_test(test_every_length_is_safe),
 	};
 
+	remains_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,7 +233,7 @@ static void test_a_run_without_its_last_trial_is_an_error(void **state)
 	assert_int_equal(unlink(last), 0);
 	assert_true(rejudge_run(dir, &run, &e) < 0);
 	assert_int_equal(e.kind, ERR_STORE);
-	assert_contains(e.text, "trial-1.json");
+	assert_contains(e.text, "trial-1.json is missing, the run has 1 trials");
 	assert_null(run);
 	unit_rmdir(dir);
 }
