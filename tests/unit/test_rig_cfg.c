@@ -441,8 +441,9 @@ static void test_an_unknown_name_lists_the_names_there_are(void **state)
 
 static void test_the_rigs_that_come_with_the_project_load(void **state)
 {
-	static const char *const names[] = {"virtual-x86", "virtual-arm64", "virtual-uboot",
-					    "rcar-h3-starter-kit", "rcar-m3-starter-kit"};
+	static const char *const names[] = {"virtual-x86",         "virtual-arm64",
+					    "virtual-uboot",       "rcar-h3-starter-kit",
+					    "rcar-m3-starter-kit", "pi4-host"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
