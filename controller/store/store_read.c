@@ -292,21 +292,23 @@ static int select_runs(struct db *db, void *arg, struct err *e)
 {
 	struct search *s = arg;
 	const struct store_filter *f = s->filter;
+	/* "$1 IS NULL OR id = $1" would be one text for all, and no index could be used */
+	auto_free char *sql =
+		xasprintf("SELECT " STORE_RUN_COLUMNS
+			  " FROM runs JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
+			  " WHERE %s AND ($2 IS NULL OR strpos(kernel_builds.name, $2) > 0"
+			  "  OR strpos(kernel_label, $2) > 0) AND %s AND %s"
+			  " ORDER BY started_wall_ns DESC, run DESC LIMIT $5",
+			  f->run_id ? "id = $1" : "CAST($1 AS TEXT) IS NULL",
+			  f->rig ? "runs.rig IN (SELECT g.rig FROM rigs AS g WHERE g.name = $3)"
+				 : "CAST($3 AS TEXT) IS NULL",
+			  f->scenario ? "scenario = $4" : "CAST($4 AS TEXT) IS NULL");
 	auto_query struct query q = {0};
 	int res;
 
 	search_reset(s);
 
-	res = query_begin(db,
-			  "SELECT " STORE_RUN_COLUMNS
-			  " FROM runs JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
-			  " WHERE ($1 IS NULL OR id = $1)"
-			  " AND ($2 IS NULL OR strpos(kernel_builds.name, $2) > 0"
-			  "  OR strpos(kernel_label, $2) > 0)"
-			  " AND ($3 IS NULL OR rigs.name = $3)"
-			  " AND ($4 IS NULL OR scenario = $4)"
-			  " ORDER BY started_wall_ns DESC, run DESC LIMIT $5",
-			  &q, e);
+	res = query_begin(db, sql, &q, e);
 	if (res < 0)
 		return res;
 

@@ -67,11 +67,20 @@
 		return reply.json();
 	};
 
+	/* 24 hours and UTC, as everywhere on the pages */
+	const timeValues = (u, splits, axis, space, step) => splits.map((s) => {
+		const t = new Date(s * 1000).toISOString();
+
+		return step >= 28 * 86400 ? t.slice(0, 7)
+			: step >= 86400 || t.slice(11, 16) === "00:00" ? t.slice(5, 10) : t.slice(11, 16);
+	});
+	const utc = (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC");
+
 	const axes = (yValues) => {
 		const stroke = colour("--dim");
 		const grid = {stroke: colour("--line"), width: 1};
 
-		return [{stroke, grid, ticks: grid}, {stroke, grid, ticks: grid, size: 70, values: yValues}];
+		return [{stroke, grid, ticks: grid, values: timeValues}, {stroke, grid, ticks: grid, size: 70, values: yValues}];
 	};
 
 	const size = (box) => ({width: Math.max(200, box.clientWidth), height: Math.max(280, Math.min(560, innerHeight * .5))});
@@ -151,6 +160,7 @@
 
 			chart = new uPlot({
 				...size(box),
+				tzDate: utc,
 				scales: {x: {time: true}, y: {distr: 3}},
 				axes: axes((u, values) => values.map((v) => v === null || !/^[125]/.test(String(v).replace(/^0\.0*/, "")) ? "" : ms(v))),
 				series: [
