@@ -22,6 +22,15 @@ static const struct opt options[] = {
 	 .is_required = true,
 	 .is_list = true,
 	 .help = "a build in the kernel store, or a series as in debian:6.1"},
+	{.name = "baseline",
+	 .type = OPT_KERNEL,
+	 .arg = "KERNEL",
+	 .help = "measure this build first and hold the numbers of the others against it, where the "
+		 "scenario has limits on that"},
+	{.name = "against",
+	 .type = OPT_TEXT,
+	 .arg = "RUN",
+	 .help = "hold the numbers against this run of the store, which is not repeated then"},
 	OPT_ROW_APPEND,
 	OPT_ROW_TRIALS,
 	OPT_ROW_BOOTS,
@@ -45,8 +54,9 @@ static const struct opt options[] = {
 struct session {
 	struct cli *cli;
 	struct store *store;
-	struct run *runs[OPT_LIST_MAX]; /* owned */
+	struct run *runs[OPT_LIST_MAX + 1]; /* owned */
 	size_t n_runs;
+	const struct run *baseline; /* one of runs, or of the store; NULL = none */
 };
 
 static void session_release(struct session *s)
@@ -60,7 +70,9 @@ static enum verdict heaviest(const struct session *s)
 	enum verdict v = VERDICT_PASS;
 
 	for (size_t i = 0; i < s->n_runs; i++)
-		if (verdict_weight(s->runs[i]->result.verdict) > verdict_weight(v))
+		/* a baseline has no verdict of its own: without one the others are INCONCLUSIVE */
+		if (s->runs[i] != s->baseline &&
+		    verdict_weight(s->runs[i]->result.verdict) > verdict_weight(v))
 			v = s->runs[i]->result.verdict;
 	return v;
 }
@@ -163,6 +175,49 @@ static int run_kernels(struct session *s, const struct args *a, struct runner_cf
 	return 0;
 }
 
+/* Measures the baseline, or finds it in the store; *ret_stored is the caller's then. */
+static int get_baseline(struct session *s, const struct args *a, struct runner_cfg *cfg,
+			const struct kernel_list *kernel, struct run **ret_stored, struct err *e)
+{
+	const char *id = args_text(a, "against");
+	struct store_filter filter = {.run_id = id};
+	struct run **runs = NULL;
+	size_t n = 0;
+	int r;
+
+	if (kernel->n) {
+		r = run_kernels(s, a, cfg, kernel, e);
+		s->baseline = s->n_runs ? s->runs[0] : NULL;
+		cfg->baseline = s->baseline;
+		return r;
+	}
+	if (!id)
+		return 0;
+	r = store_runs(s->store, &filter, true, &runs, &n, e);
+	if (r < 0)
+		return r;
+	if (n)
+		*ret_stored = runs[0];
+	free(runs);
+	if (!n)
+		return err_set(e, ERR_USAGE, ENOENT, "%s: there is no run '%s'",
+			       store_location(s->store), id);
+	cfg->baseline = *ret_stored;
+	return 0;
+}
+
+/* A baseline is for numbers, and comes from one place. */
+static int check_baseline(const struct args *a, const struct scenario *sc, struct err *e)
+{
+	if (args_has(a, "baseline") && args_has(a, "against"))
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "'run': --baseline and --against exclude each other");
+	if ((args_has(a, "baseline") || args_has(a, "against")) && !scenario_needs_baseline(sc))
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "'run': scenario '%s' has no limit that needs a baseline", sc->name);
+	return 0;
+}
+
 static int run_run(struct cli *cli, const struct args *a, struct err *e)
 {
 	__attribute__((cleanup(session_release))) struct session s = {.cli = cli};
@@ -171,6 +226,8 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 	auto_waivers struct waivers *waivers = NULL;
 	auto_store struct store *store = NULL;
 	struct kernel_list kernels = {0};
+	struct kernel_list baseline = {0};
+	auto_run struct run *stored = NULL;
 	struct kernels_ctx ctx;
 	struct err late = {0};
 	struct runner_cfg cfg = {
@@ -203,6 +260,9 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 	cfg.rig = rig;
 	cfg.scenario = scenario;
 	cfg.waivers = waivers;
+	r = check_baseline(a, scenario, e);
+	if (r < 0)
+		return r;
 	if (args_has(a, "boots")) {
 		unsigned trials = cfg.trials ? cfg.trials : scenario->trials.valid;
 		unsigned boots = args_count(a, "boots", 1);
@@ -211,12 +271,17 @@ static int run_run(struct cli *cli, const struct args *a, struct err *e)
 	}
 	/* the store last: a command line that is wrong leaves nothing behind */
 	r = find_kernels(&ctx, args_list(a, "kernel"), rig->arch, &kernels, e);
+	if (r >= 0 && args_has(a, "baseline"))
+		r = find_kernels(&ctx, args_list(a, "baseline"), rig->arch, &baseline, e);
 	if (r >= 0)
 		r = cli_store_open(a, STORE_WRITE, &store, e);
 	s.store = store;
 	if (r >= 0)
+		r = get_baseline(&s, a, &cfg, &baseline, &stored, e);
+	if (r >= 0)
 		r = run_kernels(&s, a, &cfg, &kernels, e);
 	kernel_list_release(&kernels);
+	kernel_list_release(&baseline);
 
 	/* what was done is shown also if something went wrong then */
 	shown = show_end(&s, a, &late);

@@ -6,6 +6,7 @@
 #include "rig/names.h"
 #include "trial/scenario.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -203,13 +204,126 @@ static void explain_verdict(struct strbuf *out, const struct scenario *sc)
 static void explain_time(struct strbuf *out, const struct scenario *sc)
 {
 	unsigned boots = (sc->trials.valid + sc->trials.per_boot - 1) / sc->trials.per_boot;
-	auto_free char *text = xasprintf(
-		"%u trials in %u boot%s; at least %.1f s of listening in all, and the time of the "
-		"boots and reads.",
+	const bool is_load = scenario_is_load(sc);
+	uint64_t once_ms = sc->window.min_ms;
+	auto_free char *text = NULL;
+
+	for (unsigned i = 0; i < sc->loads_count; i++)
+		if (strcmp(sc->loads[i].kind, "walk") != 0 && strcmp(sc->loads[i].kind, "sh") != 0)
+			once_ms += (uint64_t)sc->loads[i].seconds * 1000 * sc->loads[i].jobs_count;
+	text = xasprintf(
+		"%u trials in %u boot%s; at least %.1f s of %s in all, and the time of the "
+		"boots%s.",
 		sc->trials.valid, boots, boots == 1 ? "" : "s",
-		(double)sc->window.min_ms * sc->trials.valid / 1000);
+		(double)once_ms * sc->trials.valid / 1000, is_load ? "loads" : "listening",
+		is_load ? "" : " and reads");
 
 	help_add_wrapped(out, text, 0, 0);
+}
+
+static void add_load(struct strbuf *out, unsigned *number, const struct scenario_load *l)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "Load %s: ", l->name);
+	if (strcmp(l->kind, "sh") == 0)
+		strbuf_addf(&text, "the command '%s', at most %u s%s.", l->command, l->seconds,
+			    l->is_value ? "; the last line that it prints is the measure" : "");
+	else if (strcmp(l->kind, "walk") == 0)
+		strbuf_addf(&text, "all below %s is looked at, at most %u s", l->path, l->seconds);
+	else if (strcmp(l->kind, "dd") == 0)
+		strbuf_addf(&text,
+			    "dd from %s to %s in blocks of %u KiB%s%s, again and again for %u s",
+			    l->path, l->to ? l->to : "/dev/null", l->block_kib,
+			    l->iflag || l->oflag ? ", flags " : "",
+			    l->iflag ? l->iflag : text_or_empty(l->oflag), l->seconds);
+	else
+		strbuf_addf(&text, "random %s of %u KiB %s %s past the page cache for %u s",
+			    strcmp(l->kind, "random-read") == 0 ? "reads" : "writes", l->block_kib,
+			    strcmp(l->kind, "random-read") == 0 ? "from" : "to", l->path,
+			    l->seconds);
+	if (strcmp(l->kind, "sh") != 0) {
+		strbuf_adds(&text, ", by ");
+		for (unsigned i = 0; i < l->jobs_count; i++)
+			strbuf_addf(&text, "%s%u",
+				    i == 0                   ? ""
+				    : i + 1 == l->jobs_count ? " and "
+							     : ", ",
+				    l->jobs[i]);
+		strbuf_addf(&text, " job%s.", l->jobs_count == 1 && l->jobs[0] == 1 ? "" : "s");
+	}
+	if (l->before)
+		strbuf_addf(&text, " Before that, each time: '%s'.", l->before);
+	add_step(out, number, "%s", strbuf_str(&text));
+}
+
+/* What is done in a trial of loads, in that order. */
+static void explain_loads(struct strbuf *out, const struct scenario *sc)
+{
+	auto_strbuf struct strbuf count = STRBUF_INIT;
+	auto_strbuf struct strbuf watch = STRBUF_INIT;
+	unsigned n = 0;
+
+	add_list(&count, sc->probe.count, sc->probe.count_count);
+	add_list(&watch, sc->probe.watch, sc->probe.watch_count);
+	add_step(out, &n,
+		 "The target boots the kernel. The console shows messages up to level %u, and "
+		 "probes are due every %u us on %s: %s%s%s.",
+		 sc->prepare.console_loglevel, sc->probe.period_us,
+		 strcmp(sc->probe.cpus, "all") == 0 ? "all CPUs" : sc->probe.cpus,
+		 strbuf_str(&count), watch.len ? ", and to watch " : "", strbuf_str(&watch));
+	add_step(out, &n,
+		 "A stall of %u ms is injected on CPU0. The trial is invalid unless probe and "
+		 "console show it within %u ms of its length.",
+		 sc->controls.stall_ms, sc->controls.stall_tolerance_ms);
+	for (unsigned i = 0; i < sc->prepare.setup_count; i++)
+		add_step(out, &n, "Once a boot: '%s'", sc->prepare.setup[i]);
+	for (unsigned i = 0; i < sc->loads_count; i++)
+		add_load(out, &n, &sc->loads[i]);
+	if (sc->hiccup.disk)
+		add_step(out, &n,
+			 "%u ms into load %s the disk '%s' completes no more than %u writes a "
+			 "second, for %u ms.",
+			 sc->hiccup.after_ms, sc->hiccup.load, sc->hiccup.disk,
+			 sc->hiccup.write_iops, sc->hiccup.for_ms);
+	if (watch.len)
+		add_step(out, &n,
+			 "If a watched probe (%s) was late by more than %u ms the machine was too "
+			 "busy to tell, and the trial is invalid.",
+			 strbuf_str(&watch), sc->controls.noise_max_ms);
+	for (unsigned i = 0; i < sc->invalid_if_count; i++)
+		add_step(out, &n, "If the console says '%s' the trial is invalid.",
+			 sc->invalid_if[i]);
+}
+
+static void explain_limits(struct strbuf *out, const struct scenario *sc)
+{
+	for (unsigned i = 0; i < sc->limits_count; i++) {
+		const struct scenario_limit *l = &sc->limits[i];
+		auto_strbuf struct strbuf text = STRBUF_INIT;
+
+		strbuf_addf(&text, "%s:", l->name);
+		if (l->min)
+			strbuf_addf(&text, " at least %" PRId64 " in each trial;", *l->min);
+		if (l->max)
+			strbuf_addf(&text, " at most %" PRId64 " in each trial;", *l->max);
+		if (l->min_baseline_pct)
+			strbuf_addf(&text, " at least %u %% of the baseline's;",
+				    l->min_baseline_pct);
+		if (l->max_baseline_pct)
+			strbuf_addf(&text, " at most %u %% of the baseline's;",
+				    l->max_baseline_pct);
+		text.data[text.len - 1] = '.';
+		help_add_wrapped(out, strbuf_str(&text), 0, 0);
+	}
+	if (scenario_needs_baseline(sc)) {
+		auto_free char *text = xasprintf(
+			"Shares of a baseline are judged by the ratio's interval at %u %% "
+			"confidence: FAIL if all of it is outside, PASS only if none of it is.",
+			sc->limit.confidence_pct);
+
+		help_add_wrapped(out, text, 0, 0);
+	}
 }
 
 static void explain(struct strbuf *out, const struct scenario *sc)
@@ -222,9 +336,13 @@ static void explain(struct strbuf *out, const struct scenario *sc)
 	fact_add(out, "sha256", "%s", sc->sha256);
 	fact_add(out, "needs", "kernel modules %s", needs.len ? strbuf_str(&needs) : "none");
 	strbuf_adds(out, "\nWhat is done\n");
-	explain_trial(out, sc);
+	if (scenario_is_load(sc))
+		explain_loads(out, sc);
+	else
+		explain_trial(out, sc);
 	strbuf_adds(out, "\nWhat is judged\n");
 	explain_verdict(out, sc);
+	explain_limits(out, sc);
 	strbuf_adds(out, "\nHow long it takes\n");
 	explain_time(out, sc);
 }

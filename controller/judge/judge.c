@@ -99,7 +99,7 @@ static void tally_trials(const struct judge_input *in, struct tally *t, struct j
 			/* without a measurement "nothing over the limit" would be silence */
 			t->missing[res->invalid++] = "probe-running";
 		} else {
-			bool is_over = trial->worst_us > in->limit_us;
+			bool is_over = trial->worst_us > in->limit_us || trial->is_outside;
 
 			t->outcomes[res->valid] = (struct outcome){trial->boot, is_over};
 			t->worst_us[res->valid++] = trial->worst_us;
@@ -189,8 +189,14 @@ static int describe_counts(const struct judge_input *in, const struct judge_resu
 			   size_t cap)
 {
 	char limit[AMOUNT_MAX];
+	bool has_outside = false;
 
-	format_ms(limit, in->limit_us);
+	for (size_t i = 0; i < in->n; i++)
+		has_outside |= in->trials[i].is_valid && in->trials[i].is_outside;
+	if (has_outside)
+		(void)snprintf(limit, sizeof(limit), "a limit");
+	else
+		format_ms(limit, in->limit_us);
 	if (res->is_clustered)
 		return snprintf(ret, cap,
 				"%u of %u over %s, following the boot: %u of %u boots over",
@@ -266,6 +272,106 @@ static void end_by_crash(const struct judge_input *in, struct tally *t, struct j
 		       res->crashes, in->n, plural((unsigned)in->n), signature, others);
 }
 
+/* Below 0: inside. How far the interval's better end is outside the limit, as a factor - 1. */
+static double surely_outside(const struct judge_ratio *q)
+{
+	double below = q->min > 0 && q->high > 0 ? q->min / q->high - 1
+		       : q->min > 0              ? INFINITY
+						 : -1;
+	double above = q->max > 0 ? q->low / q->max - 1 : -1;
+
+	return q->is_unknown ? -1 : below > above ? below : above;
+}
+
+static bool is_surely_inside(const struct judge_ratio *q)
+{
+	return !q->is_unknown && (!(q->min > 0) || q->low >= q->min) &&
+	       (!(q->max > 0) || q->high <= q->max);
+}
+
+/* "nvme_2_iops x 0.021 of the baseline (0.018 to 0.025), limit 0.8" */
+static int describe_ratio(const struct judge_ratio *q, char *ret, size_t cap)
+{
+	bool is_min = q->min > 0;
+
+	if (q->is_unknown)
+		return snprintf(ret, cap, "%s was measured on one side only", q->name);
+	return snprintf(ret, cap, "%s x %.3g of the baseline (%.3g to %.3g), limit %s%.3g", q->name,
+			q->ratio, q->low, q->high, is_min ? "" : "at most ",
+			is_min ? q->min : q->max);
+}
+
+/* The ratio that is furthest outside its limit; NULL if none surely is. */
+static const struct judge_ratio *find_outside(const struct judge_input *in,
+					      struct judge_result *res)
+{
+	const struct judge_ratio *worst = NULL;
+
+	res->n_ratios = (unsigned)in->n_ratios;
+	for (size_t i = 0; i < in->n_ratios; i++) {
+		const struct judge_ratio *q = &in->ratios[i];
+
+		if (!(surely_outside(q) > 0))
+			continue;
+		res->ratios_outside++;
+		if (!worst || surely_outside(q) > surely_outside(worst))
+			worst = q;
+	}
+	if (worst)
+		(void)snprintf(res->worst_ratio, sizeof(res->worst_ratio), "%s", worst->name);
+	return worst;
+}
+
+/* The ratio that says least for a PASS; NULL if each is surely inside. */
+static const struct judge_ratio *find_unsure(const struct judge_input *in)
+{
+	const struct judge_ratio *worst = NULL;
+
+	for (size_t i = 0; i < in->n_ratios; i++) {
+		const struct judge_ratio *q = &in->ratios[i];
+
+		if (!is_surely_inside(q) &&
+		    (!worst || q->is_unknown || (!worst->is_unknown && q->low < worst->low)))
+			worst = q;
+	}
+	return worst;
+}
+
+static void end_by_ratio(struct judge_result *res, enum verdict v, const char *code,
+			 const struct judge_ratio *q)
+{
+	int len = describe_ratio(q, res->strength, sizeof(res->strength));
+
+	set_reason(res, v, "", code);
+	(void)snprintf(res->strength + len, sizeof(res->strength) - (size_t)len,
+		       "; %u of %u numbers outside; %u valid trial%s", res->ratios_outside,
+		       res->n_ratios, res->valid, plural(res->valid));
+}
+
+/* All that was planned is there and no trial is over: now the baseline has its say. */
+static void end_by_plan(const struct judge_input *in, struct judge_result *res)
+{
+	const struct judge_ratio *unsure = find_unsure(in);
+	size_t len;
+
+	if (in->no_baseline) {
+		set_reason(res, VERDICT_INCONCLUSIVE, "", "no-baseline");
+		(void)snprintf(res->strength, sizeof(res->strength), "%s", in->no_baseline);
+		return;
+	}
+	if (unsure) {
+		end_by_ratio(res, VERDICT_INCONCLUSIVE, "straddles-baseline", unsure);
+		return;
+	}
+	set_reason(res, VERDICT_PASS, "", "none-over");
+	describe_claim(in, res, BOUNDS_HIGH);
+	len = strlen(res->strength);
+	if (in->n_ratios)
+		(void)snprintf(res->strength + len, sizeof(res->strength) - len,
+			       "; %u number%s not worse than the baseline's by more than the limit",
+			       res->n_ratios, plural(res->n_ratios));
+}
+
 static void end_without_claim(const struct judge_input *in, struct tally *t,
 			      struct judge_result *res)
 {
@@ -292,6 +398,8 @@ static void end_without_claim(const struct judge_input *in, struct tally *t,
 
 static void decide(const struct judge_input *in, struct tally *t, struct judge_result *res)
 {
+	const struct judge_ratio *outside = find_outside(in, res);
+
 	/* a machine that died of a kernel bug did so whatever the bench did afterwards */
 	if (res->crashes > 0) {
 		end_by_crash(in, t, res);
@@ -302,13 +410,14 @@ static void decide(const struct judge_input *in, struct tally *t, struct judge_r
 	} else if (res->over > 0 && res->over_low > in->tolerated_over) {
 		set_reason(res, VERDICT_FAIL, "", "over-limit");
 		describe_claim(in, res, BOUNDS_LOW);
+	} else if (outside) {
+		end_by_ratio(res, VERDICT_FAIL, "outside-baseline", outside);
 	} else if (res->over > 0) {
 		set_reason(res, VERDICT_INCONCLUSIVE, "", "straddles-limit");
 		describe_claim(in, res, BOUNDS_LOW | BOUNDS_HIGH);
 	} else if (res->valid >= in->planned_valid && res->over_high < 1) {
 		/* the bound is below 1 only if there are valid trials and a confidence */
-		set_reason(res, VERDICT_PASS, "", "none-over");
-		describe_claim(in, res, BOUNDS_HIGH);
+		end_by_plan(in, res);
 	} else {
 		end_without_claim(in, t, res);
 	}

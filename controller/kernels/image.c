@@ -256,6 +256,111 @@ static int add_probe(struct cpio *c, const struct kernel_build *k, struct err *e
 	return 0;
 }
 
+/* The folders above name, those that are not there yet. */
+static void add_parents(struct cpio *c, const char *name, struct strbuf *there)
+{
+	for (const char *p = strchr(name, '/'); p; p = strchr(p + 1, '/')) {
+		auto_free char *dir = xasprintf("%.*s", (int)(p - name), name);
+		auto_free char *line = xasprintf("\n%s\n", dir);
+
+		if (strstr(strbuf_str(there), line))
+			continue;
+		strbuf_adds(there, line);
+		cpio_add_dir(c, dir);
+	}
+}
+
+/* A file of this machine; one that is there already is left out. */
+static int add_host_file(struct cpio *c, const char *path, const char *name, struct strbuf *there,
+			 struct err *e)
+{
+	auto_strbuf struct strbuf bytes = STRBUF_INIT;
+	auto_free char *line = xasprintf("\n%s\n", name);
+	int r;
+
+	if (strstr(strbuf_str(there), line))
+		return 0;
+	strbuf_adds(there, line);
+	r = file_read(path, PROGRAM_MAX, &bytes, e);
+	if (r < 0)
+		return err_rekind(e, ERR_RIG);
+	if (c->out.len + bytes.len > IMAGE_SIZE_MAX)
+		return too_large(e);
+	add_parents(c, name, there);
+	cpio_add_file(c, name, 0755, bytes.data, bytes.len);
+	return 0;
+}
+
+#define LDD_NS (30 * NSEC_PER_SEC)
+
+/*
+ * The libraries of a program, as the loader finds them: each line of ldd(1) that has a path, "name
+ * => /path (0x…)" or "/path (0x…)". A static program has none.
+ */
+static int add_libraries(const struct kernels_ctx *ctx, struct cpio *c, const char *program,
+			 struct strbuf *there, struct err *e)
+{
+	const char *const argv[] = {"ldd", program, NULL};
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	struct err why = {0};
+	char *rest;
+	char *line;
+	int r;
+
+	r = kernels_run(ctx, argv, NULL, "/", LDD_NS, &out, &why);
+	if (r == -ECHILD)
+		return 0; /* "not a dynamic executable" */
+	if (r < 0) {
+		*e = why;
+		return err_rekind(e, ERR_RIG);
+	}
+	rest = out.data;
+	while ((line = strsep(&rest, "\n"))) {
+		char *path = strchr(line, '/');
+		char *end = path ? strstr(path, " (0x") : NULL;
+
+		if (strstr(line, "not found"))
+			return err_set(e, ERR_RIG, ENOENT, "%s: its library%s", program, line);
+		if (!end)
+			continue;
+		*end = '\0';
+		r = add_host_file(c, path, path + 1, there, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_programs(const struct kernels_ctx *ctx, struct cpio *c,
+			const struct target_image_cfg *cfg, struct err *e)
+{
+	auto_strbuf struct strbuf there = STRBUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		strbuf_addf(&there, "\n%s\n", folders[i]);
+	for (size_t i = 0; cfg->programs && cfg->programs[i]; i++) {
+		const char *program = cfg->programs[i];
+		auto_free char *path = kernels_find_program(program);
+		auto_free char *name = xasprintf("bin/%s", program);
+		int r;
+
+		if (strcmp(cfg->kernel->arch, kernels_host_arch()) != 0)
+			return err_set(e, ERR_RIG, ENOTSUP,
+				       "program '%s' cannot go into an image for %s: this machine "
+				       "has it for %s only",
+				       program, cfg->kernel->arch, kernels_host_arch());
+		if (!path)
+			return err_set(e, ERR_RIG, ENOENT, "program '%s' is not installed",
+				       program);
+		r = add_host_file(c, path, name, &there, e);
+		if (r >= 0)
+			r = add_libraries(ctx, c, path, &there, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int make_archive(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
 			struct cpio *c, struct err *e)
 {
@@ -284,6 +389,8 @@ static int make_archive(const struct kernels_ctx *ctx, const struct target_image
 	if (r < 0)
 		return r;
 	r = add_probe(c, k, e);
+	if (r >= 0)
+		r = add_programs(ctx, c, cfg, e);
 	if (r < 0)
 		return r;
 	cpio_finish(c);

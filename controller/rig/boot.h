@@ -21,7 +21,9 @@ struct boot_cfg {
 	const char *run_dir; /* for qemu.log */
 	/* qemu: start this boot loader instead of the kernel; it reaches net_folder by TFTP */
 	const char *firmware, *net_folder;
-	int keep_fd; /* for switch_cfg_open() */
+	int keep_fd;                  /* for switch_cfg_open() */
+	const struct rig_disk *disks; /* made new and empty in run_dir, NAME.disk */
+	unsigned n_disks;
 };
 
 enum boot_state {
@@ -51,6 +53,8 @@ struct boot_ops {
 	int (*link_fd)(void *self);
 	/* The switch of the machine's stick, which is unplugged at first. False = it has none. */
 	bool (*make_switch)(void *self, const struct switch_ops **ret_ops, void **ret_self);
+	/* See rig_throttle_disk(); NULL = it has no disks. */
+	int (*throttle)(void *self, const char *disk, unsigned write_iops, struct err *e);
 	/* Does not block. *ret_how (may be NULL): how it ended, caller frees; untouched if it runs.
 	 */
 	enum boot_state (*state)(void *self, char **ret_how);

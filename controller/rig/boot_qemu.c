@@ -38,6 +38,8 @@ struct qemu {
 	char *log_path;
 	char *stick_id, *stick_serial;
 	unsigned stick_port;
+	char **disk_paths; /* of images that go with the machine; owned */
+	unsigned n_disks;
 	bool has_ended;
 	int status;
 };
@@ -164,7 +166,20 @@ static void add_net(struct args *a, const char *folder)
 	add_pair(a, "-device", xstrdup("virtio-net-pci,netdev=net0,romfile="));
 }
 
-static void add_devices(struct args *a, const struct boot_cfg *cfg, const int *fds)
+/* Disks are never unplugged, so the short form of -drive does, and has a name to throttle it by. */
+static void add_disk(struct args *a, const struct rig_disk *disk, const char *path)
+{
+	auto_free char *file = quote_value(path);
+	const char *device = strcmp(disk->driver, "nvme") == 0 ? "nvme" : "virtio-blk-pci";
+
+	add_pair(a, "-drive",
+		 xasprintf("if=none,id=disk-%s,format=raw,cache=unsafe,file=%s", disk->name, file));
+	add_pair(a, "-device",
+		 xasprintf("%s,drive=disk-%s,serial=%s", device, disk->name, disk->name));
+}
+
+static void add_devices(struct args *a, const struct boot_cfg *cfg, const struct qemu *q,
+			const int *fds)
 {
 	add_pair(a, "-chardev", xasprintf("socket,id=qmp,fd=%d", fds[FD_QMP]));
 	add_pair(a, "-mon", xstrdup("chardev=qmp,mode=control"));
@@ -180,6 +195,8 @@ static void add_devices(struct args *a, const struct boot_cfg *cfg, const int *f
 		add_net(a, cfg->net_folder);
 	add_pair(a, "-device", xstrdup("qemu-xhci,id=xhci,p2=" XHCI_PORTS ",p3=" XHCI_PORTS));
 	add_pair(a, "-blockdev", blockdev(cfg->stick));
+	for (unsigned i = 0; i < q->n_disks; i++)
+		add_disk(a, &cfg->disks[i], q->disk_paths[i]);
 }
 
 /* --- start -------------------------------------------------------------------------------- */
@@ -218,6 +235,29 @@ static int on_child_end(void *self, short revents, struct err *e)
 	return 0;
 }
 
+/* Empty images: what an earlier boot wrote must not be there. */
+static int make_disks(struct qemu *q, const struct boot_cfg *cfg, struct err *e)
+{
+	q->disk_paths = xcalloc(cfg->n_disks + 1, sizeof(*q->disk_paths));
+	for (; q->n_disks < cfg->n_disks; q->n_disks++) {
+		const struct rig_disk *disk = &cfg->disks[q->n_disks];
+		char *path = xasprintf("%s/%s.disk", cfg->run_dir, disk->name);
+		auto_fd int fd = -1;
+
+		q->disk_paths[q->n_disks] = path;
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0 || ftruncate(fd, (off_t)disk->size_mib << 20) < 0) {
+			int code = errno;
+
+			(void)unlink(path);
+			free(path);
+			return err_errno(e, ERR_RIG, code, "disk image %s/%s.disk", cfg->run_dir,
+					 disk->name);
+		}
+	}
+	return 0;
+}
+
 static int start_child(struct qemu *q, const struct boot_cfg *cfg, const struct qemu_arch *arch,
 		       const int *theirs, struct err *e)
 {
@@ -231,7 +271,7 @@ static int start_child(struct qemu *q, const struct boot_cfg *cfg, const struct 
 		return log_fd;
 	add(&args, xstrdup(arch->program));
 	add_machine(&args, cfg);
-	add_devices(&args, cfg, theirs);
+	add_devices(&args, cfg, q, theirs);
 	for (size_t i = 0; i < args.n; i++)
 		log_debug(LOG_RIG, "qemu[%zu]: %s", i, args.v[i]);
 	const struct child_cfg child = {
@@ -291,6 +331,11 @@ static void qemu_close(void *self)
 	for (int i = 0; i < FD_MAX; i++)
 		if (q->fds[i] >= 0)
 			close(q->fds[i]);
+	for (unsigned i = 0; i < q->n_disks; i++) {
+		(void)unlink(q->disk_paths[i]);
+		free(q->disk_paths[i]);
+	}
+	free(q->disk_paths);
 	free(q->log_path);
 	free(q->stick_id);
 	free(q->stick_serial);
@@ -332,6 +377,8 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 		q->fds[i] = -1;
 	for (int i = 0; i < FD_MAX && r == 0; i++)
 		r = make_pair(&q->fds[i], &theirs[i], e);
+	if (r == 0)
+		r = make_disks(q, cfg, e);
 	if (r == 0)
 		r = start_child(q, cfg, arch, theirs, e);
 	for (int i = 0; i < FD_MAX; i++)
@@ -384,6 +431,18 @@ static bool qemu_make_switch(void *self, const struct switch_ops **ret_ops, void
 	*ret_ops = &switch_qmp_ops;
 	*ret_self = switch_qmp_new(q->qmp, &cfg, q->w);
 	return true;
+}
+
+static int qemu_throttle(void *self, const char *disk, unsigned write_iops, struct err *e)
+{
+	struct qemu *q = self;
+	auto_free char *id = xasprintf("disk-%s", disk);
+	json_t *args =
+		json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "device", id, "bps", 0, "bps_rd",
+			  0, "bps_wr", 0, "iops", 0, "iops_rd", 0, "iops_wr", (int)write_iops);
+
+	return qmp_execute(q->qmp, waiter_now(q->w) + START_NS, "block_set_io_throttle", args, NULL,
+			   e);
 }
 
 /* --- end ---------------------------------------------------------------------------------- */
@@ -454,6 +513,7 @@ const struct boot_ops boot_qemu_ops = {
 	.console_fd = qemu_console_fd,
 	.link_fd = qemu_link_fd,
 	.make_switch = qemu_make_switch,
+	.throttle = qemu_throttle,
 	.state = qemu_state,
 	.stop = qemu_stop,
 	.close = qemu_close,

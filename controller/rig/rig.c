@@ -27,6 +27,10 @@ struct rig {
 	char *initrd;         /* of the build that was prepared last */
 	char *const *modules; /* the scenario's, beyond those of cfg; not owned */
 	unsigned n_modules;
+	char *const *programs; /* not owned, and so the disks */
+	unsigned n_programs;
+	const struct rig_disk *disks;
+	unsigned n_disks;
 	bool has_faults;
 	struct switch_faults faults;
 	struct switch_fault_state fault_state;
@@ -265,6 +269,8 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		.command_line = command_line,
 		.run_dir = rig->run_dir,
 		.keep_fd = lock_fd(rig->lock),
+		.disks = rig->disks,
+		.n_disks = rig->n_disks,
 	};
 	int r;
 
@@ -300,6 +306,35 @@ void rig_need_modules(struct rig *rig, char *const *names, unsigned n)
 	rig->n_modules = n;
 }
 
+void rig_need_programs(struct rig *rig, char *const *names, unsigned n)
+{
+	rig->programs = names;
+	rig->n_programs = n;
+}
+
+int rig_need_disks(struct rig *rig, const struct rig_disk *disks, unsigned n, struct err *e)
+{
+	if (n && !rig_is_qemu(rig->cfg))
+		return err_set(e, ERR_CONFIG, ENOTSUP,
+			       "%s: only a target in QEMU gets disks such as '%s'", rig->cfg->path,
+			       disks[0].name);
+	rig->disks = disks;
+	rig->n_disks = n;
+	return 0;
+}
+
+int rig_throttle_disk(struct rig *rig, const char *disk, unsigned write_iops, struct err *e)
+{
+	bool is_there = false;
+
+	for (unsigned i = 0; i < rig->n_disks; i++)
+		is_there |= strcmp(rig->disks[i].name, disk) == 0;
+	if (!is_there || !rig->machine || !rig->boot->throttle)
+		return err_set(e, ERR_CONFIG, ENODEV, "rig '%s' has no disk '%s'", rig->cfg->name,
+			       disk);
+	return rig->boot->throttle(rig->machine, disk, write_iops, e);
+}
+
 /* Module words begin with the name; parameters may follow. */
 static bool is_same_module(const char *a, const char *b)
 {
@@ -333,11 +368,15 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 	const struct kernels_ctx kernels = {.w = rig->w};
 	const struct rig_cfg *cfg = rig->cfg;
 	auto_free const char **modules = module_list(rig);
+	auto_free const char **programs = xcalloc(rig->n_programs + 1, sizeof(*programs));
 	auto_free char *agent = agent_link(cfg);
-	const struct target_image_cfg image = {.kernel = k, .modules = modules, .link = agent};
+	const struct target_image_cfg image = {
+		.kernel = k, .modules = modules, .link = agent, .programs = programs};
 	auto_free char *initrd = NULL;
 	int r;
 
+	for (unsigned i = 0; i < rig->n_programs; i++)
+		programs[i] = rig->programs[i];
 	if (strcmp(k->arch, cfg->arch) != 0)
 		return err_set(e, ERR_USAGE, EINVAL, "kernel '%s' is for %s, rig '%s' is %s",
 			       k->name, k->arch, cfg->name, cfg->arch);

@@ -133,6 +133,12 @@ static const struct probe_row *state_max(const struct scenario *sc, const struct
 /* Early form of probe-on-cpu: nobody watches the CPU on which the unplug will be handled. */
 static void check_coverage(struct trial *t, const struct observation *o)
 {
+	if (scenario_is_load(o->scenario)) {
+		if (!state_max(o->scenario, &o->control.state, o->control.cpu))
+			evidence_set(t, EVIDENCE_PROBE_ON_CPU, false,
+				     "no judged probe watches CPU%d", o->control.cpu);
+		return;
+	}
 	if (!state_max(o->scenario, &o->control.state, o->control.cpu))
 		evidence_set(t, EVIDENCE_PROBE_ON_CPU, false,
 			     "CPU%d takes the interrupts of '%s', no judged probe watches it",
@@ -580,8 +586,41 @@ static void fill_worst(struct trial *t, const struct observation *o)
 				 t->worst_us * 1000 / (o->cached_bytes / 4096 + 1));
 }
 
+/* Of a load the window is what lies between the two markers. */
+static void check_load_window(struct trial *t, const struct observation *o)
+{
+	const struct seen_event *mark =
+		o->mark_end ? event_log_find_mark(o->log, o->log_armed, o->mark_end) : NULL;
+
+	evidence_set(t, EVIDENCE_WINDOW_COVERED, mark != NULL, "%s",
+		     mark ? "the console showed the marker behind the loads"
+			  : "the console did not show the marker behind the loads");
+	copy_delays(t, o);
+	check_probe_running(t, o);
+	check_console_intact(t, o);
+	check_probes_agree(t, o);
+	check_controls_quiet(t, o);
+	fill_worst(t, o);
+}
+
+static void check_loads(struct trial *t, const struct observation *o)
+{
+	bool is_broken = o->machine_broken && *o->machine_broken;
+
+	for (size_t i = 0; i < o->n_numbers; i++)
+		trial_add_number(t, o->numbers[i].name, o->numbers[i].value);
+	evidence_set(t, EVIDENCE_LOADS_DONE, o->loads_done == o->loads_planned,
+		     "%u of %u loads ran to their end", o->loads_done, o->loads_planned);
+	evidence_set(t, EVIDENCE_MACHINE_SOUND, !is_broken, "%.180s",
+		     is_broken ? o->machine_broken : "nothing on the console says otherwise");
+}
+
 static void check_window(struct trial *t, const struct observation *o)
 {
+	if (scenario_is_load(o->scenario)) {
+		check_load_window(t, o);
+		return;
+	}
 	copy_delays(t, o);
 	check_probe_running(t, o);
 	check_probe_on_cpu(t, o);
@@ -622,6 +661,7 @@ static const struct rule {
 	{OBSERVED_CACHE, check_cache_loaded, EVIDENCE_CACHE_LOADED},
 	{OBSERVED_CUT, check_cut_applied, EVIDENCE_CUT_APPLIED},
 	{OBSERVED_DISCONNECT, check_cut_seen, EVIDENCE_CUT_SEEN},
+	{OBSERVED_LOADS, check_loads, EVIDENCE_LOADS_DONE},
 	{OBSERVED_WINDOW, check_window, EVIDENCE_WINDOW_COVERED},
 	{OBSERVED_REPLUG, check_replugged, EVIDENCE_REPLUGGED},
 	{OBSERVED_ENVIRONMENT, check_environment, EVIDENCE_ENVIRONMENT_SAME},
@@ -681,6 +721,21 @@ static void copy_incidents(struct trial *t, const struct observation *o)
 		if (ev->cls > CONSOLE_BOOT && ev->cls != CONSOLE_USB_NEW && !ev->is_detail)
 			copy_incident(t, ev);
 	}
+}
+
+/* Evidence that the other kind of scenario asks for. */
+static void leave_out(struct trial *t, const struct scenario *sc)
+{
+	static const enum evidence_id of_unplug[] = {EVIDENCE_PROBE_ON_CPU, EVIDENCE_CACHE_LOADED,
+						     EVIDENCE_CUT_APPLIED,  EVIDENCE_CUT_SEEN,
+						     EVIDENCE_ATTRIBUTABLE, EVIDENCE_REPLUGGED};
+	static const enum evidence_id of_load[] = {EVIDENCE_LOADS_DONE, EVIDENCE_MACHINE_SOUND};
+	const bool is_load = scenario_is_load(sc);
+	const enum evidence_id *ids = is_load ? of_unplug : of_load;
+	size_t n = is_load ? ARRAY_SIZE(of_unplug) : ARRAY_SIZE(of_load);
+
+	for (size_t i = 0; i < n; i++)
+		t->evidence[ids[i]].state = EVIDENCE_NOT_NEEDED;
 }
 
 static void copy_moments(struct trial *t, const struct observation *o)
@@ -750,6 +805,7 @@ void evidence_judge(struct trial *t, const struct observation *o)
 
 	t->worst_us = -1;
 	t->worst_cpu = -1;
+	leave_out(t, o->scenario);
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (o->reached & rules[i].what)
 			rules[i].check(t, o);

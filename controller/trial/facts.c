@@ -49,8 +49,25 @@ static const struct member observation_members[] = {
 	{"replug_ms", AT(observation, replug_ms), I64},
 	{"worst_func", AT(observation, worst_func), TEXT},
 	{"load_ms", AT(observation, load_ms), I64},
+	{"machine_broken", AT(observation, machine_broken), TEXT},
 	{"console_losses_before", AT(observation, console_losses_before), I64_NEWER},
 	{"console_losses_after", AT(observation, console_losses_after), I64_NEWER},
+};
+
+/* Only of load scenarios. */
+static const struct member loads_members[] = {
+	{"done", AT(observation, loads_done), UNSIGNED},
+	{"planned", AT(observation, loads_planned), UNSIGNED},
+};
+
+/* What a run keeps of its baseline. */
+static const struct member baseline_members[] = {
+	{"id", AT(run, id), TEXT},
+	{"kernel_label", AT(run, kernel_label), TEXT},
+	{"rig_class", AT(run, rig_class), TEXT},
+	{"arch", AT(run, arch), TEXT},
+	{"scenario", AT(run, scenario), TEXT},
+	{"scenario_sha256", AT(run, scenario_sha256), TEXT},
 };
 
 static const struct member state_members[] = {
@@ -274,6 +291,103 @@ static void irq_read(const json_t *list, struct irq_counts *ret)
 		ret->per_cpu[i] = json_integer_value(json_array_get(list, i));
 }
 
+/* ---- numbers of loads, and a baseline's ---- */
+
+static json_t *numbers_json(const struct trial_number *numbers, size_t n)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < n; i++)
+		(void)json_object_set_new(o, numbers[i].name, json_integer(numbers[i].value));
+	return o;
+}
+
+/* *ret is NULL if there are none; caller frees. */
+static int numbers_read(const json_t *o, struct trial_number **ret, size_t *ret_n, const char *path,
+			struct err *e)
+{
+	struct trial_number *list = NULL;
+	size_t n = 0;
+	const char *name;
+	json_t *v;
+
+	if (json_object_size(o) > TRIAL_LIST_MAX)
+		return err_set(e, ERR_STORE, E2BIG, "%s: more than %d numbers", path,
+			       TRIAL_LIST_MAX);
+	list = xcalloc(json_object_size(o) + 1, sizeof(*list));
+	json_object_foreach((json_t *)(uintptr_t)o, name, v)
+	{
+		if (!json_is_integer(v)) {
+			free(list);
+			return err_set(e, ERR_STORE, EINVAL, "%s: '%s' is no integer", path, name);
+		}
+		(void)snprintf(list[n].name, sizeof(list[n].name), "%s", name);
+		list[n++].value = json_integer_value(v);
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
+
+static json_t *baseline_json(const struct run *base)
+{
+	json_t *o = json_object();
+	json_t *trials = json_array();
+
+	PUT(o, base, baseline_members, 0);
+	if (base->n_boots)
+		(void)json_object_set_new(o, "environment",
+					  json_string(base->boots[0].environment));
+	for (size_t i = 0; i < base->n_trials; i++) {
+		const struct trial *t = base->trials[i];
+
+		(void)json_array_append_new(trials,
+					    json_pack("{s:i, s:i, s:o}", "number", (int)t->number,
+						      "boot", (int)t->boot, "numbers",
+						      numbers_json(t->numbers, t->n_numbers)));
+	}
+	(void)json_object_set_new(o, "trials", trials);
+	return o;
+}
+
+/* Adds the baseline to r. */
+static int baseline_read(const json_t *o, struct run *r, const char *path, struct err *e)
+{
+	const json_t *list = json_object_get(o, "trials");
+	const char *environment = json_string_value(json_object_get(o, "environment"));
+	struct trial_boot boot = {.environment = (char *)(uintptr_t)environment};
+	struct run base = {.boots = &boot, .n_boots = environment ? 1 : 0};
+	auto_free struct trial **trials =
+		xcalloc(json_array_size(list) + 1, sizeof(struct trial *));
+	int ret;
+
+	base.trials = trials;
+	ret = GET(o, &base, baseline_members, path, e);
+	for (size_t i = 0; ret == 0 && i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+		struct trial_number *numbers = NULL;
+		struct trial *t = trial_new();
+		size_t n = 0;
+
+		trials[base.n_trials++] = t;
+		t->is_valid = true;
+		t->number = (unsigned)json_integer_value(json_object_get(row, "number"));
+		t->boot = (unsigned)json_integer_value(json_object_get(row, "boot"));
+		ret = numbers_read(json_object_get(row, "numbers"), &numbers, &n, path, e);
+		for (size_t k = 0; k < n; k++)
+			trial_add_number(t, numbers[k].name, numbers[k].value);
+		free(numbers);
+	}
+	if (ret == 0 && (!base.id || !base.kernel_label || !base.scenario_sha256 ||
+			 !base.scenario || !base.arch || !base.rig_class))
+		ret = err_set(e, ERR_STORE, EINVAL, "%s: the baseline is not complete", path);
+	if (ret == 0)
+		run_set_baseline(r, &base);
+	for (size_t i = 0; i < base.n_trials; i++)
+		trial_free(trials[i]);
+	return ret;
+}
+
 /* ---- files ---- */
 
 static int write_json(const char *path, json_t *root, struct err *e)
@@ -338,6 +452,8 @@ int facts_write_run(const char *dir, const struct run *r, const struct scenario 
 	}
 	(void)json_object_set_new(root, "boots", boots);
 	PUT(root, &head, head_members, 0);
+	if (r->baseline)
+		(void)json_object_set_new(root, "baseline", baseline_json(r->baseline));
 	ret = write_json(path, root, e);
 	if (ret < 0)
 		return ret;
@@ -366,6 +482,13 @@ int facts_write_trial(const char *dir, const struct trial *t, const struct obser
 				  json_integer((json_int_t)o->integrity_before.bytes));
 	(void)json_object_set_new(obs, "integrity_after_at",
 				  json_integer((json_int_t)o->integrity_after.bytes));
+	if (o->loads_planned) {
+		json_t *loads = json_object();
+
+		PUT(loads, o, loads_members, 0);
+		(void)json_object_set_new(loads, "numbers", numbers_json(o->numbers, o->n_numbers));
+		(void)json_object_set_new(obs, "loads", loads);
+	}
 	(void)json_object_set_new(root, "observation", obs);
 	return write_json(path, root, e);
 }
@@ -386,6 +509,17 @@ static int read_observation(const json_t *obs, struct facts *f, const char *path
 		return r;
 	if ((unsigned)o->failed >= EVIDENCE_MAX)
 		return err_set(e, ERR_STORE, EINVAL, "%s: 'failed' is no evidence", path);
+	if (json_object_get(obs, "loads")) {
+		const json_t *loads = json_object_get(obs, "loads");
+
+		r = GET(loads, o, loads_members, path, e);
+		if (r == 0)
+			r = numbers_read(json_object_get(loads, "numbers"), &f->numbers,
+					 &o->n_numbers, path, e);
+		if (r < 0)
+			return r;
+		o->numbers = f->numbers;
+	}
 	irq_read(json_object_get(obs, "irq_before"), &o->irq_before);
 	irq_read(json_object_get(obs, "irq_after"), &o->irq_after);
 	f->integrity_before_at =
@@ -416,6 +550,8 @@ void facts_release(struct facts *f)
 {
 	json_decref(f->root);
 	trial_free(f->trial);
+	util_free(f->numbers);
+	f->numbers = NULL;
 	f->root = NULL;
 	f->trial = NULL;
 }
@@ -476,6 +612,13 @@ int facts_read_run(const char *dir, struct run **ret, struct facts_head *ret_hea
 	}
 	own_texts(r, run_members, ARRAY_SIZE(run_members));
 	code = read_boots(json_object_get(root, "boots"), r, path, e);
+	if (code < 0) {
+		run_free(r);
+		json_decref(root);
+		return code;
+	}
+	if (json_object_get(root, "baseline"))
+		code = baseline_read(json_object_get(root, "baseline"), r, path, e);
 	if (code < 0) {
 		run_free(r);
 		json_decref(root);

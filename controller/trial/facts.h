@@ -33,6 +33,7 @@ struct facts {
 	json_t *root;
 	struct trial *trial; /* numbers of the trial; owned until taken */
 	struct observation obs;
+	struct trial_number *numbers; /* of the observation; owned */
 	/* counters were read when the console had given so many bytes */
 	uint64_t integrity_before_at, integrity_after_at;
 };

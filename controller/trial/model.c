@@ -51,6 +51,11 @@ static const struct {
 		 "Kernel settings, interrupt CPU, link speed and stick are as at the start."},
 	[EVIDENCE_REPLUGGED] = {"replugged", true,
 				"The stick enumerated again on its port before the next trial."},
+	[EVIDENCE_LOADS_DONE] = {"loads-done", false,
+				 "Each load of the scenario ran to its end, and so was measured."},
+	[EVIDENCE_MACHINE_SOUND] =
+		{"machine-sound", true,
+		 "Nothing on the console says that the machine itself does not work as it should."},
 };
 
 static const char *const state_names[] = {
@@ -143,6 +148,10 @@ void run_free(struct run *r)
 	util_free(r->append);
 	util_free(r->scenario);
 	util_free(r->scenario_sha256);
+	for (size_t i = 0; i < r->n_limits; i++)
+		util_free(r->limits[i].name);
+	util_free(r->limits);
+	run_free(r->baseline);
 	util_free(r->rig_fault);
 	util_free(r->untestable);
 	for (size_t i = 0; i < r->n_boots; i++) {
@@ -269,36 +278,4 @@ bool trial_number(const struct trial *t, const char *name, int64_t *ret)
 	if (n)
 		*ret = n->value;
 	return n != NULL;
-}
-
-void run_judge(struct run *r)
-{
-	auto_free struct judge_trial *trials = xcalloc(r->n_trials, sizeof(*trials));
-	struct judge_input in = {
-		.trials = trials,
-		.n = r->n_trials,
-		.planned_valid = r->planned_valid,
-		.limit_us = r->limit_us,
-		.tolerated_over = r->tolerated_over,
-		.confidence = r->confidence,
-		.rig_fault = r->rig_fault,
-		.untestable = r->untestable,
-	};
-
-	for (size_t i = 0; i < r->n_trials; i++) {
-		const struct trial *t = r->trials[i];
-		struct judge_trial *j = &trials[i];
-
-		j->boot = t->boot;
-		j->worst_us = t->worst_us;
-		if (t->is_crash) {
-			j->crash = t->crash;
-		} else if (t->is_valid) {
-			j->is_valid = true;
-		} else {
-			j->missing = evidence_name(t->missing);
-			j->is_rig_to_blame = evidence_blames_rig(t->missing);
-		}
-	}
-	judge_run(&in, &r->result);
 }

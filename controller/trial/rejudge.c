@@ -219,6 +219,8 @@ int rejudge_run(const char *dir, struct run **ret, struct err *e)
 	rules.scenario = sc;
 	rules.waivers = waivers;
 	if (r == 0)
+		scenario_set_limits(sc, run);
+	if (r == 0)
 		r = read_trials(dir, rules.head.last_trial, &facts, &n, e);
 	if (r == 0)
 		r = rejudge_boots(dir, run, &rules, facts, n, e);

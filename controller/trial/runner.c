@@ -32,6 +32,7 @@ static void on_console(void *self, const void *bytes, size_t n, nsec_t t_host_ns
 		return;
 	if (recording_add(rn->rec, bytes, n, t_host_ns, &rn->console_err) < 0)
 		return;
+	machine_watch_feed(&rn->machine, bytes, n);
 	console_parser_feed(rn->parser, bytes, n, t_host_ns);
 }
 
@@ -136,6 +137,7 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 		return r;
 	}
 	rn->obs.log_end = rn->log.n;
+	rn->obs.machine_broken = rn->machine.found;
 	evidence_judge(rn->trial, &rn->obs);
 	note_machine_end(rn);
 	rn->trial->console_to = recording_bytes(rn->rec);
@@ -148,6 +150,7 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 		r = write_run(rn, e);
 	rn->trial = NULL;
 	util_free(take(rn->environment_now));
+	util_free(take(rn->numbers));
 	return r;
 }
 
@@ -218,6 +221,8 @@ static int prepare_target(struct runner *rn, struct err *e)
 		      rn->sc->prepare.console_loglevel);
 	if (r < 0)
 		return r;
+	if (scenario_is_load(rn->sc))
+		return runner_read_environment(rn, &rn->environment, e);
 	(void)frame_encode_word(rn->sc->prepare.irq.match, match, sizeof(match));
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "pin-irq match=%s cpu=%u", match,
 		      rn->sc->prepare.irq.cpu);
@@ -285,6 +290,8 @@ static int boot_start(struct runner *rn, struct err *e)
 	rn->log.release = rn->cfg->kernel->release;
 	rn->parser = console_parser_new(on_event, rn);
 	console_parser_use_load(rn->parser, rn->log.load);
+	machine_watch_init(&rn->machine, rn->sc->invalid_if, rn->sc->invalid_if_count);
+	rn->is_set_up = false;
 
 	r = rig_boot(rn->rig, rn->cfg->kernel, rn->cfg->append, e);
 	util_free(rn->boot->banner);
@@ -442,6 +449,8 @@ static struct run *make_run(struct runner *rn)
 	run->planned_valid = cfg->trials ? cfg->trials : rn->sc->trials.valid;
 	run->tolerated_over = rn->sc->limit.tolerated_over_pct / 100.0;
 	run->confidence = rn->sc->limit.confidence_pct / 100.0;
+	if (cfg->baseline)
+		run_set_baseline(run, cfg->baseline);
 	return run;
 }
 
@@ -520,6 +529,7 @@ static int open_rig(struct runner *rn, struct err *e)
 			return r;
 	}
 	rn->run = begin_run(rn);
+	scenario_set_limits(rn->sc, rn->run);
 	base = cfg->recordings_dir ? xstrdup(cfg->recordings_dir) : path_state("recordings");
 	rn->dir = xasprintf("%s/%s", base, rn->run->id);
 	r = rig_open(cfg->rig, cfg->w, rn->dir, cfg->lock_wait_ns, on_console, rn, &rn->rig, e);
@@ -561,6 +571,10 @@ static int prepare(struct runner *rn, struct err *e)
 	int r;
 
 	runner_phase(rn, "preparing %s", cfg->kernel->name);
+	rig_need_programs(rn->rig, rn->sc->needs.programs, rn->sc->needs.programs_count);
+	r = rig_need_disks(rn->rig, rn->sc->needs.disks, rn->sc->needs.disks_count, e);
+	if (r < 0)
+		return r;
 	rig_need_modules(rn->rig, rn->sc->needs.kernel_modules, rn->sc->needs.kernel_modules_count);
 	r = kernel_probe_ensure(cfg->kernels, cfg->kernel, e);
 	if (r >= 0)
@@ -617,6 +631,8 @@ int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
 
 	r = execute(&rn, e);
 	rig_close(rn.rig);
+	strbuf_release(&rn.load_words);
+	util_free(rn.numbers);
 	free(rn.dir);
 	*ret = rn.run;
 	return r < 0 ? r : 0;

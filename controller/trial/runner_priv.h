@@ -2,6 +2,7 @@
 /* runner_priv.h - the state of a run, shared by runner.c (runs, boots) and steps.c (trials). */
 #pragma once
 
+#include "machine_watch.h"
 #include "trial/evidence.h"
 #include "trial/recording.h"
 #include "trial/runner.h"
@@ -30,6 +31,8 @@ struct runner {
 	char agent_release[96];
 	char agent_version[192];
 	char *environment;
+	struct machine_watch machine;
+	bool is_set_up;      /* the scenario's commands have run in this boot */
 	char device[64];     /* "/dev/sda" */
 	char file_path[256]; /* what is read */
 
@@ -42,6 +45,8 @@ struct runner {
 	char worst_func[64];
 	char failed_why[256];
 	char *environment_now;
+	struct trial_number *numbers; /* of the loads, as obs has them */
+	struct strbuf load_words;     /* all that the loads answered, for the recording */
 };
 
 /* One short line for a person: what goes on now. */
@@ -56,6 +61,12 @@ int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret
 		       struct err *e) must_check;
 /* What must not change while trials of one boot are compared. Caller frees. */
 int runner_read_environment(struct runner *rn, char **ret, struct err *e) must_check;
+
+enum { STEP_GO = 0, STEP_OVER = 1 };
+
+/* The steps of a load scenario: its commands, once a boot; the loads, measured. */
+int step_set_up(struct runner *rn, struct err *e) must_check;
+int step_loads(struct runner *rn, struct err *e) must_check;
 
 /*
  * Executes the trial that rn->trial and rn->obs describe. Errors of the target become missing

@@ -3,6 +3,7 @@
 #include "trial/scenario.h"
 
 #include "base/parse.h"
+#include "load_scenario.h"
 #include "rig/names.h"
 #include "rig/yaml.h"
 
@@ -10,6 +11,8 @@
 
 #define TEXT_MAX 200
 #define LIST_MAX 64
+/* a command has to fit into a frame of the agent link, encoded */
+#define COMMAND_MAX 1000
 
 #define NEW(type, member) typedef __typeof__(((struct scenario *)0)->member) type
 NEW(needs_type, needs);
@@ -35,16 +38,31 @@ NEW(trials_type, trials);
 static const cyaml_schema_value_t word_schema = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, TEXT_MAX)};
 
+/* Keys that a scenario of one kind has and one of the other has not: check() looks after them. */
+#define OPTIONAL (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
+#define OPTIONAL_LIST(key, type, member, schema) \
+	CYAML_FIELD_SEQUENCE(key, OPTIONAL, type, member, schema, 0, LIST_MAX)
+#define OPTIONAL_PART(key, type, member, fields) \
+	CYAML_FIELD_MAPPING(key, CYAML_FLAG_OPTIONAL, type, member, fields)
+
 static const cyaml_schema_field_t needs_fields[] = {
-	LIST("kernel_modules", needs_type, kernel_modules), CYAML_FIELD_END};
+	LIST("kernel_modules", needs_type, kernel_modules),
+	OPTIONAL_LIST("programs", needs_type, programs, &word_schema),
+	OPTIONAL_LIST("disks", needs_type, disks, &scenario_disk_schema), CYAML_FIELD_END};
+
+static const cyaml_schema_value_t command_schema = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, COMMAND_MAX)};
 
 static const cyaml_schema_field_t irq_fields[] = {TEXT("match", irq_type, match),
 						  UINT("cpu", irq_type, cpu), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t prepare_fields[] = {
 	UINT("console_loglevel", prepare_type, console_loglevel),
-	PART("irq", prepare_type, irq, irq_fields), TEXT("mount", prepare_type, mount),
-	YAML_FIELD_BOOL_OPTIONAL("hold", prepare_type, hold), CYAML_FIELD_END};
+	OPTIONAL_PART("irq", prepare_type, irq, irq_fields),
+	CYAML_FIELD_STRING_PTR("mount", OPTIONAL, prepare_type, mount, 1, TEXT_MAX),
+	YAML_FIELD_BOOL_OPTIONAL("hold", prepare_type, hold),
+	OPTIONAL_LIST("setup", prepare_type, setup, &command_schema),
+	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t load_fields[] = {
 	TEXT("kind", load_type, kind),
@@ -91,11 +109,16 @@ static const cyaml_schema_field_t scenario_fields[] = {
 	TEXT("title", struct scenario, title),
 	PART("needs", struct scenario, needs, needs_fields),
 	PART("prepare", struct scenario, prepare, prepare_fields),
-	PART("load", struct scenario, load, load_fields),
+	CYAML_FIELD_STRING_PTR("kind", OPTIONAL, struct scenario, kind, 1, TEXT_MAX),
+	OPTIONAL_PART("load", struct scenario, load, load_fields),
+	OPTIONAL_LIST("loads", struct scenario, loads, &scenario_load_schema),
+	OPTIONAL_LIST("limits", struct scenario, limits, &scenario_limit_schema),
+	OPTIONAL_LIST("invalid_if", struct scenario, invalid_if, &word_schema),
+	OPTIONAL_PART("hiccup", struct scenario, hiccup, scenario_hiccup_fields),
 	PART("probe", struct scenario, probe, probe_fields),
 	PART("controls", struct scenario, controls, controls_fields),
-	PART("stimulus", struct scenario, stimulus, stimulus_fields),
-	PART("window", struct scenario, window, window_fields),
+	OPTIONAL_PART("stimulus", struct scenario, stimulus, stimulus_fields),
+	OPTIONAL_PART("window", struct scenario, window, window_fields),
 	PART("limit", struct scenario, limit, limit_fields),
 	PART("trials", struct scenario, trials, trials_fields),
 	CYAML_FIELD_END};
@@ -148,11 +171,50 @@ static const struct {
 
 static const char *const probe_names[] = {"normal", "highpri", "unbound", "bh", "kthread"};
 
+/* Parts that only a scenario that unplugs has, and it must have them. */
+static const char *const unplug_parts[] = {"load", "stimulus", "window", "prepare.irq",
+					   "prepare.mount"};
+/* Parts that only a load scenario may have. */
+static const char *const load_parts[] = {"loads",       "limits",         "invalid_if",   "hiccup",
+					 "needs.disks", "needs.programs", "prepare.setup"};
+
+static bool is_of_unplug(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(unplug_parts); i++) {
+		size_t n = strlen(unplug_parts[i]);
+
+		if (strncmp(key, unplug_parts[i], n) == 0 && (key[n] == '.' || !key[n]))
+			return true;
+	}
+	return false;
+}
+
+static int check_kind(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	unsigned line, column;
+
+	if (strcmp(sc->kind, "unplug") != 0 && strcmp(sc->kind, "load") != 0)
+		return yaml_complain(doc, "kind", e, "not one of: unplug, load");
+	if (scenario_is_load(sc))
+		return load_scenario_check(sc, doc, e);
+	for (size_t i = 0; i < ARRAY_SIZE(unplug_parts); i++)
+		if (!yaml_position(doc, unplug_parts[i], &line, &column))
+			return yaml_complain(doc, unplug_parts[i], e,
+					     "a scenario of kind 'unplug' needs this key");
+	for (size_t i = 0; i < ARRAY_SIZE(load_parts); i++)
+		if (yaml_position(doc, load_parts[i], &line, &column))
+			return yaml_complain(doc, load_parts[i], e,
+					     "only a scenario of kind 'load' has this key");
+	return 0;
+}
+
 static int check_ranges(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
 		unsigned v;
 
+		if (scenario_is_load(sc) && is_of_unplug(ranges[i].key))
+			continue;
 		memcpy(&v, (const char *)sc + ranges[i].offset, sizeof(v));
 		if (v < ranges[i].min || v > ranges[i].max)
 			return yaml_complain(doc, ranges[i].key, e, "outside %u..%u", ranges[i].min,
@@ -247,13 +309,17 @@ static int check(const struct scenario *sc, const struct yaml_doc *doc, struct e
 	if (!parse_is_name(sc->name))
 		return yaml_complain(doc, "name", e,
 				     "only letters, digits and . _ + - are allowed");
+	r = check_kind(sc, doc, e);
+	if (r < 0)
+		return r;
 	r = check_ranges(sc, doc, e);
 	if (r < 0)
 		return r;
-	r = check_choices(sc, doc, e);
+	/* all of these are of unplugging */
+	r = scenario_is_load(sc) ? 0 : check_choices(sc, doc, e);
 	if (r < 0)
 		return r;
-	r = check_unplug(sc, doc, e);
+	r = scenario_is_load(sc) ? 0 : check_unplug(sc, doc, e);
 	if (r < 0)
 		return r;
 	return check_probe(sc, doc, e);
@@ -274,6 +340,7 @@ int scenario_load(const char *name_or_path, struct scenario **ret, struct err *e
 	if (r < 0)
 		return r;
 	sc = data;
+	load_scenario_defaults(sc);
 	r = check(sc, doc, e);
 	if (r < 0)
 		return r;

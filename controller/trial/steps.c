@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steps.c - what is done in one trial: the table `steps`, in order.
+ * steps.c - what is done in one trial: the tables unplug_steps and load_steps, in order.
  *
  * A step returns STEP_GO to go on, STEP_OVER when the trial can no longer become valid (the
  * evidence says why), or a negative error. An error of the target or the rig is the missing
@@ -13,8 +13,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { STEP_GO = 0, STEP_OVER = 1 };
 
 #define MARK_NS   (3 * NSEC_PER_SEC) /* from mark to its line on the console */
 #define LINE_NS   (2 * NSEC_PER_SEC) /* from the injected stall to its DELAY line */
@@ -155,7 +153,7 @@ int runner_read_environment(struct runner *rn, char **ret, struct err *e)
 	r = link_call(rig_link(rn->rig), CALL_NS, &info, e, "info");
 	if (r < 0)
 		return r;
-	r = find_stick(rn, &stick, e);
+	r = scenario_is_load(rn->sc) ? 0 : find_stick(rn, &stick, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(info_keys); i++)
@@ -365,8 +363,8 @@ static int step_load(struct runner *rn, struct err *e)
 	return STEP_GO;
 }
 
-/* The last look before the cut: the probe is reset, everything that is compared later is read. */
-static int step_arm(struct runner *rn, struct err *e)
+/* Is enough of the file in the page cache? */
+static int step_cache(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf reply = STRBUF_INIT;
 	struct observation *o = &rn->obs;
@@ -379,14 +377,20 @@ static int step_arm(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->file_bytes = (int64_t)rn->cfg->rig->stick.file_mib << 20;
-	if (!evidence_reach(o, OBSERVED_CACHE))
-		return STEP_OVER;
+	return evidence_reach(o, OBSERVED_CACHE) ? STEP_GO : STEP_OVER;
+}
+
+/* The last look before the cut: the probe is reset, everything that is compared later is read. */
+static int step_arm(struct runner *rn, struct err *e)
+{
+	struct observation *o = &rn->obs;
+	int r;
 
 	o->log_armed = rn->log.n;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
 		return r;
-	r = read_irq(rn, &o->irq_before, e);
+	r = scenario_is_load(rn->sc) ? 0 : read_irq(rn, &o->irq_before, e);
 	if (r < 0)
 		return r;
 	r = read_probe(rn, &o->before, e);
@@ -512,7 +516,7 @@ static int step_listen(struct runner *rn, struct err *e)
 	r = waiter_until(rn->w, o->end_ns + LINE_NS, console_is_complete, o, e);
 	if (r < 0)
 		return r;
-	r = read_irq(rn, &o->irq_after, e);
+	r = scenario_is_load(rn->sc) ? 0 : read_irq(rn, &o->irq_after, e);
 	if (r < 0)
 		return r;
 	o->integrity_after = *console_parser_integrity(rn->parser);
@@ -616,16 +620,28 @@ static const struct step {
 	const char *name;
 	int (*run)(struct runner *rn, struct err *e);
 	enum evidence_id evidence; /* what is missing if the step meets an error */
-} steps[] = {
+} unplug_steps[] = {
 	{"look", step_look, EVIDENCE_CONSOLE_AUDIBLE},
 	{"load", step_load, EVIDENCE_CACHE_LOADED},
 	{"control", step_control, EVIDENCE_CONTROL_POSITIVE},
+	{"cache", step_cache, EVIDENCE_CACHE_LOADED},
 	{"arm", step_arm, EVIDENCE_PROBE_RUNNING},
 	{"cut", step_cut, EVIDENCE_CUT_APPLIED},
 	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
 	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
 	{"reader", step_reader, EVIDENCE_CACHE_LOADED},
 	{"replug", step_replug, EVIDENCE_REPLUGGED},
+	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
+};
+
+static const struct step load_steps[] = {
+	{"look", step_look, EVIDENCE_CONSOLE_AUDIBLE},
+	{"control", step_control, EVIDENCE_CONTROL_POSITIVE},
+	{"set up", step_set_up, EVIDENCE_LOADS_DONE},
+	{"arm", step_arm, EVIDENCE_PROBE_RUNNING},
+	{"loads", step_loads, EVIDENCE_LOADS_DONE},
+	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
+	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
 	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
 };
 
@@ -659,7 +675,11 @@ static int recover(struct runner *rn, struct err *e)
 /* Runs the steps up to the first that ends the trial; its return value, or STEP_GO. */
 static int run_steps(struct runner *rn, struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+	const bool is_load = scenario_is_load(rn->sc);
+	const struct step *steps = is_load ? load_steps : unplug_steps;
+	const size_t n = is_load ? ARRAY_SIZE(load_steps) : ARRAY_SIZE(unplug_steps);
+
+	for (size_t i = 0; i < n; i++) {
 		int r = steps[i].run(rn, e);
 
 		if (r < 0 && is_trial_error(e)) {
@@ -680,7 +700,7 @@ int steps_run(struct runner *rn, bool *ret_is_boot_usable, struct err *e)
 
 	*ret_is_boot_usable = false;
 	r = run_steps(rn, e);
-	if (r == STEP_OVER && !runner_has_crash(rn))
+	if (r == STEP_OVER && !runner_has_crash(rn) && !scenario_is_load(rn->sc))
 		r = recover(rn, e);
 	if (rn->console_err.kind != ERR_NONE) {
 		*e = rn->console_err;

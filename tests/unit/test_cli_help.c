@@ -167,6 +167,7 @@ static void test_the_manual_pages_name_every_key_of_the_shipped_files(void **sta
 	assert_keys_documented("hil/scenarios/unplug-reading.yaml", "stallrig-scenario.5.scd");
 	assert_keys_documented("hil/scenarios/unplug-unmounted.yaml", "stallrig-scenario.5.scd");
 	assert_keys_documented("hil/scenarios/unplug-raw.yaml", "stallrig-scenario.5.scd");
+	assert_keys_documented("hil/scenarios/iops-floor.yaml", "stallrig-scenario.5.scd");
 	assert_keys_documented("fixtures/rigs/virtual-x86.yaml", "stallrig-rig.5.scd");
 	assert_keys_documented("fixtures/rigs/virtual-arm64.yaml", "stallrig-rig.5.scd");
 	assert_keys_documented("fixtures/rigs/virtual-uboot.yaml", "stallrig-rig.5.scd");

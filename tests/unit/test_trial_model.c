@@ -65,8 +65,9 @@ static void test_states_have_names(void **state)
 static void test_only_what_the_bench_does_is_blamed_on_it(void **state)
 {
 	static const enum evidence_id bench[] = {
-		EVIDENCE_BOOTED_BUILD, EVIDENCE_CONSOLE_AUDIBLE,  EVIDENCE_CUT_APPLIED,
-		EVIDENCE_CUT_SEEN,     EVIDENCE_ENVIRONMENT_SAME, EVIDENCE_REPLUGGED,
+		EVIDENCE_BOOTED_BUILD,  EVIDENCE_CONSOLE_AUDIBLE,  EVIDENCE_CUT_APPLIED,
+		EVIDENCE_CUT_SEEN,      EVIDENCE_ENVIRONMENT_SAME, EVIDENCE_REPLUGGED,
+		EVIDENCE_MACHINE_SOUND,
 	};
 
 	(void)state;

@@ -36,8 +36,19 @@ struct judge_trial {
 		*missing; /* first missing evidence, e.g. "cache-loaded"; NULL if valid or crash */
 	bool is_rig_to_blame; /* the missing evidence is the bench's doing */
 	const char *crash;    /* signature, NULL = none; a crash is neither valid nor invalid */
+	bool is_outside;      /* a number of a valid trial is outside its limit: "over" too */
 	int64_t worst_us;     /* worst delay of a valid trial; one below 0 (not measured) makes the
 				 trial invalid for want of "probe-running" */
+};
+
+/*
+ * A number of the build beside the same one of its baseline, as a ratio with its interval.
+ */
+struct judge_ratio {
+	char name[48];
+	double ratio, low, high; /* low and high: one-sided bounds at the input's confidence */
+	double min, max;         /* what is demanded; 0 = nothing */
+	bool is_unknown;         /* one side has no value */
 };
 
 struct judge_input {
@@ -47,9 +58,13 @@ struct judge_input {
 	int64_t limit_us;       /* a trial over it counts as "over" */
 	double tolerated_over;  /* rate of over-limit trials that is still accepted, e.g. 0.01 */
 	double confidence;      /* e.g. 0.95, one-sided; outside (0, 1) nothing can be claimed */
-	const char *rig_fault;  /* "rig.qemu-ended: …", ended by the bench; NULL = no */
-	const char *untestable; /* "kernel.no-boot: …", the build did not build, boot or load the
-				   probe; NULL = no */
+	const struct judge_ratio *ratios; /* what is demanded of them holds beside all else */
+	size_t n_ratios;
+	const char *no_baseline; /* why there is nothing to hold them against, though it is
+				    needed; NULL = there is or it is not needed */
+	const char *rig_fault;   /* "rig.qemu-ended: …", ended by the bench; NULL = no */
+	const char *untestable;  /* "kernel.no-boot: …", the build did not build, boot or load the
+				    probe; NULL = no */
 };
 
 struct judge_result {
@@ -58,22 +73,26 @@ struct judge_result {
 			    "too-few-trials", "rig.…", "kernel.…", "none-over" */
 	char strength[256]; /* the claim in words with its numbers */
 	unsigned valid, over, invalid, crashes;
-	unsigned boots;             /* boots with at least one valid trial */
-	unsigned boots_over;        /* of these, boots with at least one over-limit trial */
-	bool is_clustered;          /* outcomes cluster by boot: boots were the unit */
-	int64_t worst_us;           /* over valid trials; -1 if none */
-	int64_t p50_us;             /* median of valid trials; -1 if none */
-	int64_t p99_us;             /* 99 of 100 valid trials are not above it; -1 if none */
-	double over_low, over_high; /* confidence bounds of P(over), on the unit used */
+	unsigned boots;                    /* boots with at least one valid trial */
+	unsigned boots_over;               /* of these, boots with at least one over-limit trial */
+	bool is_clustered;                 /* outcomes cluster by boot: boots were the unit */
+	int64_t worst_us;                  /* over valid trials; -1 if none */
+	int64_t p50_us;                    /* median of valid trials; -1 if none */
+	int64_t p99_us;                    /* 99 of 100 valid trials are not above it; -1 if none */
+	unsigned n_ratios, ratios_outside; /* of these, those that are surely outside */
+	char worst_ratio[48];              /* the name of the one that is furthest outside, "" */
+	double over_low, over_high;        /* confidence bounds of P(over), on the unit used */
 };
 
 /*
  * In this order: any crash is a FAIL; a rig fault and an untestable build end the run with their
  * own code and text; a rate of over-limit trials that is above tolerated_over with the confidence
- * is a FAIL, whatever was planned; some over-limit trials are INCONCLUSIVE; planned_valid valid
- * trials (at least one) with none over are a PASS; the rest names the evidence that is missing most
- * often, as RIG-FAULT if most of the invalid trials are the bench's doing. The order of the trials
- * does not matter. ret owns nothing.
+ * is a FAIL, whatever was planned, and so is a ratio whose whole interval is outside its limit;
+ * some over-limit trials are INCONCLUSIVE; planned_valid valid trials (at least one) with none over
+ * and each ratio's whole interval inside its limit are a PASS; without a baseline that is needed,
+ * or with a ratio whose interval contains its limit, they are INCONCLUSIVE; the rest names the
+ * evidence that is missing most often, as RIG-FAULT if most of the invalid trials are the bench's
+ * doing. The order of the trials does not matter. ret owns nothing.
  */
 void judge_run(const struct judge_input *in, struct judge_result *ret);
 

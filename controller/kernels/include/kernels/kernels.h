@@ -216,7 +216,12 @@ int kernel_probe_ensure(const struct kernels_ctx *ctx, const struct kernel_build
 struct target_image_cfg {
 	const struct kernel_build *kernel;
 	const char *const *modules; /* in load order, e.g. "xhci-pci"; NULL-terminated */
-	const char *agent;          /* static binary; NULL = the one built beside this program */
+	/*
+	 * Programs of this machine that go along, with the libraries that they need: "mkfs.ext4".
+	 * Only for a build of this machine's own arch. NULL = none; else NULL-terminated.
+	 */
+	const char *const *programs;
+	const char *agent; /* static binary; NULL = the one built beside this program */
 	/* what the agent talks over: "virtio:NAME" for the port of that name, else its -l argument
 	 */
 	const char *link;

@@ -92,6 +92,28 @@ void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults);
 /* What was injected so far; NULL without faults. Belongs to the rig. */
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig);
 
+/* A disk of a virtual target: empty at each boot. */
+struct rig_disk {
+	char *name;   /* of the disk; its serial number on the target */
+	char *driver; /* "nvme" or "virtio-blk" */
+	unsigned size_mib;
+};
+
+/*
+ * What the target has beyond its description: disks, and programs of this machine in its initramfs
+ * (see target_image_cfg). All must outlive the rig. ERR_CONFIG if the rig cannot have them: only a
+ * target in QEMU gets disks, only one whose initramfs is made here gets programs.
+ */
+int rig_need_disks(struct rig *rig, const struct rig_disk *disks, unsigned n,
+		   struct err *e) must_check;
+void rig_need_programs(struct rig *rig, char *const *names, unsigned n);
+/*
+ * From now on the disk completes no more than write_iops writes in a second; 0 = as many as it can.
+ * Nothing on the target takes part in that. ERR_CONFIG if there is no such disk.
+ */
+int rig_throttle_disk(struct rig *rig, const char *disk, unsigned write_iops,
+		      struct err *e) must_check;
+
 /* Kernel modules that the target loads beyond cfg->boot.modules; names must outlive the rig. */
 void rig_need_modules(struct rig *rig, char *const *names, unsigned n);
 

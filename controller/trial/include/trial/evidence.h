@@ -33,7 +33,8 @@ enum observed {
 	OBSERVED_DISCONNECT = 1 << 6,
 	OBSERVED_WINDOW = 1 << 7,
 	OBSERVED_REPLUG = 1 << 8,
-	OBSERVED_ENVIRONMENT = 1 << 9
+	OBSERVED_ENVIRONMENT = 1 << 9,
+	OBSERVED_LOADS = 1 << 10
 };
 
 struct observation {
@@ -76,7 +77,12 @@ struct observation {
 	const char *replug_path; /* where the stick came back */
 	int64_t replug_ms;
 	const char *worst_func; /* what held the pool during the worst delay; NULL = unknown */
-	int64_t load_ms;        /* from mount to the end of dd; 0 = not loaded */
+	/* of a load scenario; numbers belong to whoever observes */
+	const struct trial_number *numbers;
+	size_t n_numbers;
+	unsigned loads_done, loads_planned;
+	const char *machine_broken; /* a line on the console that says so; NULL or "" = none */
+	int64_t load_ms;            /* from mount to the end of dd; 0 = not loaded */
 };
 
 /*

@@ -25,9 +25,10 @@ struct runner_cfg {
 	const struct scenario *scenario;
 	const struct kernel_build *kernel;
 	const struct kernels_ctx *kernels;
-	const char *append; /* added to the kernel command line; NULL = nothing */
-	unsigned trials;    /* valid trials wanted; 0 = the scenario's */
-	unsigned per_boot;  /* trials per boot; 0 = the scenario's */
+	const char *append;         /* added to the kernel command line; NULL = nothing */
+	const struct run *baseline; /* what a load scenario's numbers are held against; NULL */
+	unsigned trials;            /* valid trials wanted; 0 = the scenario's */
+	unsigned per_boot;          /* trials per boot; 0 = the scenario's */
 	/* incidents that do not condemn the kernel, and the file that they are from; NULL: none */
 	const struct waivers *waivers;
 	const char *waivers_path;

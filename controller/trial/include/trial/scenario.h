@@ -7,17 +7,49 @@
 
 #include "base/err.h"
 #include "base/fdio.h"
+#include "rig/rig.h"
 
 #include <stdbool.h>
+
+#define SCENARIO_LOADS_MAX 64 /* and as many job counts each */
+
+/* Something that keeps the target busy and is measured; once for each number of jobs. */
+struct scenario_load {
+	char *name;
+	char *kind;    /* "random-read", "random-write", "dd", "walk", "sh" */
+	char *path;    /* what is read, written or walked through; NULL for sh */
+	char *to;      /* dd: of=; NULL = /dev/null */
+	char *command; /* sh */
+	char *before;  /* command that is run before and not measured; NULL = none */
+	unsigned *jobs;
+	unsigned jobs_count;
+	unsigned seconds;          /* how long; for walk and sh at most */
+	unsigned block_kib, count; /* dd: count 0 = to the end of the file */
+	unsigned seed;
+	char *iflag, *oflag, *conv; /* dd; NULL = none */
+	bool is_value;              /* sh: its last line is a number, which is what it measures */
+};
+
+/* A limit on a number that the loads give. */
+struct scenario_limit {
+	char *name; /* of the number; '*' stands for any text */
+	int64_t *min, *max;
+	unsigned min_baseline_pct, max_baseline_pct; /* 0 = not limited */
+};
 
 struct scenario {
 	char *path; /* of the YAML file */
 	char sha256[SHA256_HEX_SIZE];
 	char *name;
 	char *title;
+	char *kind; /* "unplug" or "load" */
 	struct {
 		char **kernel_modules;
 		unsigned kernel_modules_count;
+		char **programs; /* of this machine, for the target */
+		unsigned programs_count;
+		struct rig_disk *disks;
+		unsigned disks_count;
 	} needs;
 	struct {
 		unsigned console_loglevel;
@@ -25,9 +57,23 @@ struct scenario {
 			char *match; /* text in /proc/interrupts */
 			unsigned cpu;
 		} irq;
-		char *mount; /* "ro": mounted read-only; "none": read from the device itself */
-		bool hold;   /* keep the device open from before the load until after the cut */
+		char *mount;  /* "ro": mounted read-only; "none": read from the device itself */
+		bool hold;    /* keep the device open from before the load until after the cut */
+		char **setup; /* of a load scenario: commands, once a boot */
+		unsigned setup_count;
 	} prepare;
+	/* of a load scenario; empty in one that unplugs */
+	struct scenario_load *loads;
+	unsigned loads_count;
+	struct scenario_limit *limits;
+	unsigned limits_count;
+	char **invalid_if; /* texts on the console that say that the machine is broken */
+	unsigned invalid_if_count;
+	/* a disk that hardly writes for a while, in one of the loads; disk NULL = none */
+	struct {
+		char *disk, *load;
+		unsigned write_iops, after_ms, for_ms;
+	} hiccup;
 	struct {
 		char *kind; /* "dd" */
 		unsigned block_kib;
@@ -62,6 +108,16 @@ struct scenario {
 		unsigned valid, per_boot, max_invalid;
 	} trials;
 };
+
+/* True if its trials are loads that are measured, false if a stick is unplugged. */
+bool scenario_is_load(const struct scenario *sc);
+
+/* True if a limit of it is a share of a baseline's number. */
+bool scenario_needs_baseline(const struct scenario *sc);
+
+/* Gives the run the scenario's limits on numbers, in place of those that it has. */
+struct run;
+void scenario_set_limits(const struct scenario *sc, struct run *r);
 
 /*
  * Loads "unplug-read" ($STALLRIG_SCENARIOS or path_data("hil/scenarios")) or a path to a YAML file.

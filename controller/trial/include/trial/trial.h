@@ -25,6 +25,8 @@ enum evidence_id {
 	EVIDENCE_CONTROLS_QUIET,
 	EVIDENCE_ENVIRONMENT_SAME,
 	EVIDENCE_REPLUGGED,
+	EVIDENCE_LOADS_DONE,    /* each load of the scenario ran to its end and was measured */
+	EVIDENCE_MACHINE_SOUND, /* nothing on the console says that the machine itself is broken */
 	EVIDENCE_MAX
 };
 
@@ -120,6 +122,14 @@ struct trial_boot {
 	int64_t boot_ms; /* from power-on to the agent's answer; -1 did not come */
 };
 
+/* A limit on a number of the trials. */
+struct run_limit {
+	char *name;            /* of the number; '*' stands for any text */
+	bool has_min, has_max; /* of each trial: */
+	int64_t min, max;
+	double min_ratio, max_ratio; /* of the baseline's numbers; 0 = not limited */
+};
+
 struct run {
 	char *id; /* "20261130-111754-a3f2": wall time of its start and 4 hex digits */
 	char *rig, *rig_class, *arch;
@@ -133,6 +143,14 @@ struct run {
 	int64_t limit_us;
 	unsigned planned_valid;
 	double tolerated_over, confidence;
+	/* what is demanded of the trials' numbers; owned */
+	struct run_limit *limits;
+	size_t n_limits;
+	/*
+	 * What the numbers are held against: id, label, conditions and valid trials of another run,
+	 * see run_set_baseline(). NULL = none.
+	 */
+	struct run *baseline;
 	char *rig_fault;  /* NULL = none; code and text: "rig.qemu-ended: …" */
 	char *untestable; /* NULL = none; "kernel.no-boot: …" */
 	struct trial_boot *boots;
@@ -161,6 +179,13 @@ void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const cha
 void trial_add_number(struct trial *t, const char *name, int64_t value);
 /* False if there is no such number. */
 bool trial_number(const struct trial *t, const char *name, int64_t *ret);
+
+/* Adds an empty limit; name is copied. */
+struct run_limit *run_add_limit(struct run *r, const char *name);
+/* Copies from base what r is held against: its valid trials. Replaces an earlier one. */
+void run_set_baseline(struct run *r, const struct run *base);
+/* True if a limit of the run needs a baseline. */
+bool run_needs_baseline(const struct run *r);
 
 /* Judges what the run holds and fills run->result. The one way from a run to its verdict. */
 void run_judge(struct run *r);
