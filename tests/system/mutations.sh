@@ -8,7 +8,7 @@
 # a data folder of its own, in which the same edit is said to do nothing
 lying_data() {
 	mkdir -p "$work/data"
-	cp -a "$top/fixtures" "$top/hil" "$top/module" "$work/data/"
+	cp -a "$top/fixtures" "$top/hil" "$top/module" "$top/target-agent" "$work/data/"
 	sed -i 's/^Expected: .*/Expected: PASS none-over/' \
 		"$work/data/fixtures/kernels/mutations/hub-disconnect-spin.patch"
 }
