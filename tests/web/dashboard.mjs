@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dashboard.mjs - see dashboard.sh. */
 import {spawn, spawnSync} from "node:child_process";
+import {openSync, readFileSync} from "node:fs";
 import {createServer} from "node:http";
 import {appendFile, mkdir, readFile, stat} from "node:fs/promises";
 import {createRequire} from "node:module";
@@ -26,8 +27,10 @@ const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /* Starts a server; resolves to its URL. */
 const serve = (store, ...more) => new Promise((done, fail) => {
-	const child = spawn(STALLRIG, ["serve", "--port", "0", "--store", store, ...more],
-		{stdio: ["ignore", "pipe", "inherit"]});
+	const child = spawn(STALLRIG, ["serve", "--port", "0", "--store", store, ...more], {
+		stdio: ["ignore", "pipe", more.includes("--token-file") ? openSync(join(WORK, "log"), "a") : "inherit"],
+		env: {...process.env, ...(more.includes("--token-file") ? {STALLRIG_RIGS: join(WORK, "rigs")} : {})},
+	});
 
 	children.push(child);
 	child.stdout.once("data", (url) => done(String(url).trim()));
@@ -38,13 +41,13 @@ const browser = await chromium.launch({executablePath: "/usr/bin/chromium",
 	args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync"]});
 
-/* A page whose errors count. */
-const open = async (options = {}) => {
+/* A page whose errors count, but for those that are meant. */
+const open = async ({meant = null, ...options} = {}) => {
 	const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
 	const page = await context.newPage();
 
 	page.on("console", (m) => {
-		if (m.type() === "error" || m.type() === "warning")
+		if ((m.type() === "error" || m.type() === "warning") && !meant?.test(m.text()))
 			check("no console message", false, `${page.url()}: ${m.text()}`);
 	});
 	page.on("pageerror", (e) => check("no script error", false, `${page.url()}: ${e.message}`));
@@ -143,6 +146,82 @@ const labPages = async () => {
 	await visit(plain, base, /got worse/);
 	check("verdicts need no script", await plain.locator(".cell.fail").count() > 0);
 	await plain.context().close();
+};
+
+/* Locks, switches and cancelled jobs by forms alone; and a page of another origin that tries the same
+   with the cookie of the one who is logged in. */
+const actionPages = async () => {
+	const store = join(WORK, "lab.db");
+	const rig = "rigs/rcar-m3-1";
+	const base = await serve(store, "--token-file", join(WORK, "token"));
+	const page = await open({javaScriptEnabled: false, meant: /status of (401|403|409) /});
+	const switched = () => readFileSync(join(WORK, "switched"), "utf8").trim().split("\n").pop();
+	const form = (verb) => page.locator(`form[action$="/${verb}"]`);
+
+	const first = await page.context().request.get(base);
+
+	check("nothing is shown before the token", first.status() === 401, String(first.status()));
+	await page.goto(base + "login");
+	await page.fill("#token", readFileSync(join(WORK, "token"), "utf8").trim());
+	await page.click("main button");
+	check("the token opens the pages", /got worse/.test(await page.textContent("h1")));
+
+	await page.goto(base + rig);
+	await form("lock").locator("[name=as]").fill("ann");
+	await form("lock").locator("[name=why]").fill("a new <stick>");
+	await form("lock").locator("button").click();
+	check("a lock shows who holds the rig", /held by ann \(a new <stick>\)/.test((await page.textContent("main")).replace(/\s+/g, " ")), await page.textContent("main"));
+	await form("switch").locator("[name=as]").fill("bob");
+	await form("switch").locator("[value=off]").click();
+	check("who does not hold it moves nothing", /is held by ann/.test(await page.textContent("main")) && switched() === "on");
+	await page.goto(base + rig);
+	await form("switch").locator("[name=as]").fill("ann");
+	await form("switch").locator("[value=off]").click();
+	check("the stick is cut", switched() === "off", switched());
+	check("what was done is told", /switch off rig rcar-m3-1/.test(await page.textContent("main")));
+	await page.screenshot({path: join(OUT, "rig-1280.png"), fullPage: true});
+	await form("unlock").locator("[name=as]").fill("ann");
+	await form("unlock").locator("button").click();
+	check("the rig is free again", !/held by/.test(await page.textContent("main table")));
+
+	const queued = spawnSync(STALLRIG, ["submit", "-s", "unplug-read", "-k", "debian:6.12", "--store", store], {encoding: "utf8"});
+
+	check("a job is queued", queued.status === 0, queued.stderr);
+	await page.goto(base + "jobs");
+	await page.click("text=Cancel");
+	check("the job is cancelled", /cancelled/.test(await page.textContent("tbody")));
+
+	/* the same host with another port gets the cookie: SameSite looks at the site, not at the port */
+	const evil = createServer((rq, rp) => {
+		rp.setHeader("Content-Type", "text/html");
+		rp.end(`<form method=post action="${base}${rig}/switch"><input name=as value=ann><button name=state value=on>Win</button></form>`);
+	});
+
+	await new Promise((done) => evil.listen(0, "127.0.0.1", done));
+	await page.goto(`http://127.0.0.1:${evil.address().port}/`);
+	const [reply] = await Promise.all([page.waitForResponse((r) => r.url().endsWith("/switch")), page.click("button")]);
+
+	check("the browser sent the cookie", /stallrig_session=/.test((await reply.request().allHeaders()).cookie ?? ""));
+	check("another origin is refused", reply.status() === 403, String(reply.status()));
+	check("another origin moved nothing", switched() === "off");
+	evil.close();
+	const log = readFileSync(join(WORK, "log"), "utf8");
+
+	check("the log names who did what", /lock rig rcar-m3-1 by ann from 127\.0\.0\.1/.test(log), log);
+	check("the log has what was refused", /switch by nobody from 127\.0\.0\.1: .*Origin/.test(log), log);
+	await page.context().close();
+
+	const seen = await open({meant: /status of 401 /});
+
+	await seen.goto(base + "login");
+	await seen.fill("#token", readFileSync(join(WORK, "token"), "utf8").trim());
+	await seen.click("main button");
+	for (const [path, name] of [[rig, "rig"], ["jobs", "jobs"]]) {
+		await seen.goto(base + path);
+		await accessible(seen);
+		await shoot(seen, name);
+	}
+	await seen.context().close();
 };
 
 /* What a published folder is served by. */
@@ -293,6 +372,7 @@ try {
 		await labPages();
 		await staticPages();
 		await latency();
+		await actionPages();
 	}
 	if (LIVE !== "0")
 		await livePages();

@@ -26,9 +26,9 @@ mkdir -p "$out"
 "$build/tests/bench/dashboard_fill" "$work/lab.db" --nights 6 --rigs 3 --kernels 5 --trials 4 --seed 7
 # a bench whose switch is a command of the lab: actions are seen in a file
 mkdir "$work/rigs"
-sed -e 's/^name: .*/name: virtual-x86/' -e '/^    switch:/,$d' "$top/fixtures/rigs/rcar-m3-starter-kit.yaml" \
-	>"$work/rigs/virtual-x86.yaml"
-cat >>"$work/rigs/virtual-x86.yaml" <<END
+sed -e 's/^name: .*/name: rcar-m3-1/' -e '/^    switch:/,$d' "$top/fixtures/rigs/rcar-m3-starter-kit.yaml" \
+	>"$work/rigs/rcar-m3-1.yaml"
+cat >>"$work/rigs/rcar-m3-1.yaml" <<END
     switch:
       driver: exec
       turn_on: [sh, -c, "echo on >>$work/switched"]
