@@ -8,6 +8,7 @@
 #include "report/text.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* clang-format off: one a line, so that a new command is a line of its own */
 const struct cmd *const cmd_table[] = {
@@ -182,10 +183,37 @@ int cli_exit_of_error(const struct err *e)
 	return CLI_EXIT_BROKEN;
 }
 
+/* "--json console.log" is soon typed, and a recording cannot be made again: only a file that begins
+ * as the new text does, an earlier result, is replaced. */
+static int check_replaceable(const char *path, const struct strbuf *text, struct err *e)
+{
+	char old[2];
+	size_t n = 0;
+	struct stat st;
+	FILE *f;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || text->len < sizeof(old))
+		return 0;
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(old, 1, sizeof(old), f);
+		(void)fclose(f);
+	}
+	if (n == 0 || (n == sizeof(old) && memcmp(old, strbuf_str(text), n) == 0))
+		return 0;
+	return err_set(e, ERR_USAGE, EEXIST,
+		       "%s: is not an earlier result of this kind and stays as it is; "
+		       "remove it, or name another file to write to",
+		       path);
+}
+
 int cli_write(struct cli *cli, const char *path, const struct strbuf *text, struct err *e)
 {
-	if (strcmp(path, "-") != 0)
-		return file_write_atomic(path, strbuf_str(text), text->len, e);
+	if (strcmp(path, "-") != 0) {
+		int r = check_replaceable(path, text, e);
+
+		return r < 0 ? r : file_write_atomic(path, strbuf_str(text), text->len, e);
+	}
 	/* the stream keeps the fact of a write error for cli_run(), but not its reason */
 	errno = 0;
 	if (fwrite(strbuf_str(text), 1, text->len, cli->out) < text->len && !cli->out_error)

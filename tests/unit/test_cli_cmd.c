@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_cli_cmd.c - commands as a user calls them: words, exit status, files. */
 /* ctest: cli */
+#include "base/fdio.h"
 #include "cli/cmd.h"
 #include "sample_run.h"
 #include "store/store.h"
@@ -314,6 +315,28 @@ static void test_report_writes_files_and_still_shows_the_table(void **state)
 	assert_int_equal(access(json, F_OK), 0);
 }
 
+static void test_a_result_replaces_only_an_earlier_result(void **state)
+{
+	static const char line[] = "[  126.900000] DELAY: 6782\n";
+	auto_free char *log = xasprintf("%s/log", (const char *)*state);
+	auto_free char *json = xasprintf("%s/r.json", (const char *)*state);
+	auto_strbuf struct strbuf after = STRBUF_INIT;
+	struct err e = {0};
+
+	unit_write(*state, "log", line);
+	auto_said struct said refused = CALL("judge", log, "--json", log);
+
+	assert_int_equal(refused.status, 129);
+	assert_contains(refused.log, "log: is not an earlier result");
+	assert_int_equal(file_read(log, 4096, &after, &e), 0);
+	assert_string_equal(strbuf_str(&after), line);
+	for (int i = 0; i < 2; i++) {
+		auto_said struct said s = CALL("judge", log, "--limit-ms=50", "--json", json);
+
+		assert_int_equal(s.status, 1);
+	}
+}
+
 static void test_a_file_that_cannot_be_written_is_named(void **state)
 {
 	fill_store(*state);
@@ -445,6 +468,7 @@ int main(void)
 		CASE(test_every_error_has_one_of_two_statuses),
 		CASE(test_report_shows_the_store_oldest_first),
 		CASE(test_report_writes_files_and_still_shows_the_table),
+		CASE(test_a_result_replaces_only_an_earlier_result),
 		CASE(test_a_file_that_cannot_be_written_is_named),
 		CASE(test_show_tells_one_trial_by_a_unique_prefix),
 		CASE(test_a_store_that_is_missing_is_named),

@@ -67,6 +67,9 @@ int cli_exit_of_error(const struct err *e);
  */
 int cli_run(struct cli *cli, int argc, char *const *argv);
 
-/* Writes text to a file, or to cli->out if path is "-". */
+/*
+ * Writes text to a file, or to cli->out if path is "-". A file that is there and begins otherwise
+ * than text, so is no earlier result of the kind, is left alone: ERR_USAGE.
+ */
 int cli_write(struct cli *cli, const char *path, const struct strbuf *text,
 	      struct err *e) must_check;
