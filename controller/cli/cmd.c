@@ -183,8 +183,16 @@ int cli_exit_of_error(const struct err *e)
 	return CLI_EXIT_BROKEN;
 }
 
-/* "--json console.log" is soon typed, and a recording cannot be made again: only a file that begins
- * as the new text does, an earlier result, is replaced. */
+/* Any JSON is a result; the "[" of a console's time stamp has a blank or a digit behind it. */
+static bool is_json_begin(const char *two)
+{
+	return (two[0] == '{' || two[0] == '[') && two[1] && strchr("\"{}[]\n", two[1]);
+}
+
+/*
+ * "--json console.log" is soon typed, and a recording cannot be made again: only a file that begins
+ * as the new text does, an earlier result, is replaced.
+ */
 static int check_replaceable(const char *path, const struct strbuf *text, struct err *e)
 {
 	char old[2];
@@ -199,7 +207,9 @@ static int check_replaceable(const char *path, const struct strbuf *text, struct
 		n = fread(old, 1, sizeof(old), f);
 		(void)fclose(f);
 	}
-	if (n == 0 || (n == sizeof(old) && memcmp(old, strbuf_str(text), n) == 0))
+	if (n == 0 ||
+	    (n == sizeof(old) && (memcmp(old, strbuf_str(text), n) == 0 ||
+				  (is_json_begin(old) && is_json_begin(strbuf_str(text))))))
 		return 0;
 	return err_set(e, ERR_USAGE, EEXIST,
 		       "%s: is not an earlier result of this kind and stays as it is; "
