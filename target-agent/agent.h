@@ -106,6 +106,7 @@ int verb_stall(struct request *rq, struct err *e) must_check;
 int verb_stick(struct request *rq, struct err *e) must_check;
 int verb_umount(struct request *rq, struct err *e) must_check;
 int verb_unload(struct request *rq, struct err *e) must_check;
+int verb_usb_port(struct request *rq, struct err *e) must_check;
 int verb_walk(struct request *rq, struct err *e) must_check;
 int verb_write(struct request *rq, struct err *e) must_check;
 

@@ -32,6 +32,7 @@ static const struct verb verbs[] = {
 	{"stick", "serial", 1, 1, false, verb_stick},
 	{"umount", "dir flags", 1, 2, false, verb_umount},
 	{"unload", NULL, 1, 1, false, verb_unload},
+	{"usb-port", "path state", 1, 2, false, verb_usb_port},
 	{"walk", "dir jobs seconds bg", 1, 4, false, verb_walk},
 	{"write", "path text", 2, 2, false, verb_write},
 };

@@ -9,6 +9,7 @@
 #include "lock.h"
 #include "port.h"
 #include "stick.h"
+#include "switch_target_port.h"
 
 #include <string.h>
 
@@ -140,6 +141,18 @@ static bool has_own_switch(const struct rig *rig)
 	return switch_cfg_is_standalone(&rig->cfg->stick_switch);
 }
 
+/* Where the target is in QEMU, the machine's own switch plugs the stick in, once. */
+static void make_soft_switch(struct rig *rig, const struct switch_ops **ret_ops, void **ret_self)
+{
+	const struct switch_ops *plug_ops = NULL;
+	void *plug = NULL;
+
+	if (!rig->boot->make_switch(rig->machine, &plug_ops, &plug))
+		plug_ops = NULL;
+	switch_target_port_new(rig->link, rig->cfg->stick.usb_path, plug_ops, plug, rig->w, ret_ops,
+			       ret_self);
+}
+
 static int make_switch(struct rig *rig, struct err *e)
 {
 	struct switch_limits limits;
@@ -153,6 +166,8 @@ static int make_switch(struct rig *rig, struct err *e)
 
 		if (r < 0)
 			return err_wrap(e, "switch '%s'", rig->cfg->stick_switch.name);
+	} else if (switch_cfg_is_soft(&rig->cfg->stick_switch)) {
+		make_soft_switch(rig, &ops, &self);
 	} else {
 		if (!rig->boot->make_switch(rig->machine, &ops, &self))
 			return err_set(e, ERR_CONFIG, ENOTSUP,

@@ -303,6 +303,11 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 	if (!is_qemu && strcmp(cfg->stick_switch.driver, "qmp") == 0)
 		return yaml_complain(doc, "sticks[0].switch.driver", e,
 				     "only a target in QEMU has that");
+	if (switch_cfg_is_soft(&cfg->stick_switch) && is_qemu != (cfg->stick_switch.port != 0))
+		return yaml_complain(doc, "sticks[0].switch.port", e,
+				     is_qemu ? "a target in QEMU needs this key: the port that the "
+					       "stick is plugged into"
+					     : "only a target in QEMU has this key");
 	if (!is_qemu && !*cfg->stick.content_sha256)
 		return yaml_complain(doc, "sticks[0].content_sha256", e,
 				     "a real stick needs the SHA-256 of its file");

@@ -72,8 +72,9 @@ enum {
 	USB_HUB = 1 << 2,
 	HID_RELAY = 1 << 3,
 	EXEC = 1 << 4,
+	TARGET_PORT = 1 << 5,
 	REAL = GPIO | USB_HUB | HID_RELAY | EXEC,
-	ALL = QMP | REAL,
+	ALL = QMP | REAL | TARGET_PORT,
 };
 
 struct driver_row {
@@ -88,6 +89,7 @@ static const struct driver_row drivers[] = {
 	{"usb-hub", USB_HUB, switch_usb_hub_open},
 	{"hid-relay", HID_RELAY, switch_hid_relay_open},
 	{"exec", EXEC, switch_exec_open},
+	{"target-port", TARGET_PORT, NULL},
 };
 
 /* Which driver has which key, and which needs it. */
@@ -95,7 +97,8 @@ static const struct {
 	const char *key;
 	unsigned has, needs;
 } keys[] = {
-	{"port", QMP | USB_HUB, QMP | USB_HUB},
+	/* target-port: only of a target in QEMU, which rig_cfg.c knows */
+	{"port", QMP | USB_HUB | TARGET_PORT, QMP | USB_HUB},
 	{"safe_state", REAL, 0},
 	{"chip", GPIO, 0},
 	{"serial", HID_RELAY, 0},
@@ -171,8 +174,9 @@ static int check_driver(const struct switch_cfg *cfg, const struct yaml_doc *doc
 	if (find_driver(cfg->driver))
 		return 0;
 	(void)stands(doc, key_path, "driver", path);
-	return yaml_complain(doc, path, e,
-			     "must be 'qmp', 'gpio', 'usb-hub', 'hid-relay' or 'exec'");
+	return yaml_complain(
+		doc, path, e,
+		"must be 'qmp', 'gpio', 'usb-hub', 'hid-relay', 'exec' or 'target-port'");
 }
 
 static int check_keys(const struct switch_cfg *cfg, const struct yaml_doc *doc,
@@ -197,14 +201,14 @@ static int check_keys(const struct switch_cfg *cfg, const struct yaml_doc *doc,
 static int check_numbers(struct switch_cfg *cfg, const struct yaml_doc *doc, const char *key_path,
 			 struct err *e)
 {
-	const bool is_qmp = strcmp(cfg->driver, "qmp") == 0;
+	const bool is_in_qemu = (driver_of(cfg)->bit & (QMP | TARGET_PORT)) != 0;
 	char path[160];
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		unsigned *v = (unsigned *)(void *)((char *)cfg + numbers[i].offset);
 		unsigned max = numbers[i].max;
 
-		if (is_qmp && strcmp(numbers[i].key, "port") == 0)
+		if (is_in_qemu && strcmp(numbers[i].key, "port") == 0)
 			max = PORT_MAX_QMP;
 		if (!stands(doc, key_path, numbers[i].key, path))
 			*v = numbers[i].absent;
@@ -390,6 +394,11 @@ void switch_cfg_limits(const struct switch_cfg *cfg, struct switch_limits *ret)
 bool switch_cfg_is_standalone(const struct switch_cfg *cfg)
 {
 	return driver_of(cfg)->open != NULL;
+}
+
+bool switch_cfg_is_soft(const struct switch_cfg *cfg)
+{
+	return driver_of(cfg)->bit == TARGET_PORT;
 }
 
 const char *switch_cfg_worn_part(const struct switch_cfg *cfg)

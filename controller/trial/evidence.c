@@ -198,6 +198,14 @@ static void check_cut_applied(struct trial *t, const struct observation *o)
 		return;
 	}
 	trial_add_number(t, "cut_applied_us", took_us);
+	if (o->is_cut_soft) {
+		trial_add_number(t, "cut_is_soft", 1);
+		evidence_set(t, EVIDENCE_CUT_APPLIED, true,
+			     "soft unplug: the target closed its port %" PRId64
+			     " us after the command, nothing was cut",
+			     took_us);
+		return;
+	}
 	evidence_set(t, EVIDENCE_CUT_APPLIED, true, "sensed %" PRId64 " us after the command",
 		     took_us);
 }
@@ -747,7 +755,9 @@ static void copy_moments(struct trial *t, const struct observation *o)
 	trial_add_moment(t, 0, "cut-asked", "command to the switch");
 	if (o->cut_applied_ns)
 		trial_add_moment(t, o->cut_applied_ns - t0, "cut-applied", "%s",
-				 o->is_cut_sensed ? "sensed" : "claimed, not sensed");
+				 o->is_cut_soft     ? "soft unplug"
+				 : o->is_cut_sensed ? "sensed"
+						    : "claimed, not sensed");
 	for (size_t i = o->log_armed; i < o->log_end; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
 		const struct console_waiver *waiver =

@@ -13,8 +13,8 @@
 struct member {
 	const char *name;
 	size_t offset;
-	/* recordings of earlier versions may lack an I64_NEWER */
-	enum { I64, I64_NEWER, TIME, SIZE, INT, UNSIGNED, BOOL, DOUBLE, TEXT } type;
+	/* recordings of earlier versions may lack a ..._NEWER: it is 0 */
+	enum { I64, I64_NEWER, TIME, SIZE, INT, UNSIGNED, BOOL, BOOL_NEWER, DOUBLE, TEXT } type;
 };
 
 #define AT(type, member) offsetof(struct type, member)
@@ -42,6 +42,7 @@ static const struct member observation_members[] = {
 	{"cut_asked_ns", AT(observation, cut_asked_ns), TIME},
 	{"cut_applied_ns", AT(observation, cut_applied_ns), TIME},
 	{"is_cut_sensed", AT(observation, is_cut_sensed), BOOL},
+	{"is_cut_soft", AT(observation, is_cut_soft), BOOL_NEWER},
 	{"end_ns", AT(observation, end_ns), TIME},
 	{"environment_before", AT(observation, environment_before), TEXT},
 	{"environment_after", AT(observation, environment_after), TEXT},
@@ -149,6 +150,7 @@ static json_t *member_json(const void *base, const struct member *m, nsec_t t0_n
 	case UNSIGNED:
 		return json_integer(*(const unsigned *)p);
 	case BOOL:
+	case BOOL_NEWER:
 		return json_boolean(*(const bool *)p);
 	case DOUBLE:
 		return json_real(*(const double *)p);
@@ -179,11 +181,11 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 	bool is_right;
 
 	if (!v)
-		return m->type == TEXT || m->type == I64_NEWER;
-	is_right = m->type == TEXT     ? json_is_string(v)
-		   : m->type == BOOL   ? json_is_boolean(v)
-		   : m->type == DOUBLE ? json_is_number(v)
-				       : json_is_integer(v);
+		return m->type == TEXT || m->type == I64_NEWER || m->type == BOOL_NEWER;
+	is_right = m->type == TEXT                            ? json_is_string(v)
+		   : m->type == BOOL || m->type == BOOL_NEWER ? json_is_boolean(v)
+		   : m->type == DOUBLE                        ? json_is_number(v)
+							      : json_is_integer(v);
 	if (!is_right)
 		return false;
 	switch (m->type) {
@@ -202,6 +204,7 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 		*(unsigned *)p = (unsigned)json_integer_value(v);
 		break;
 	case BOOL:
+	case BOOL_NEWER:
 		*(bool *)p = json_is_true(v);
 		break;
 	case DOUBLE:

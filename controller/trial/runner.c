@@ -434,7 +434,9 @@ static struct run *make_run(struct runner *rn)
 	run->id = xasprintf("%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", when, when + 5, when + 8, when + 11,
 			    when + 14, when + 17, (unsigned)(rng_u64(&rn->rng) & 0xffff));
 	run->rig = xstrdup(cfg->rig->name);
-	run->rig_class = xstrdup(cfg->rig->rig_class);
+	/* a soft unplug takes another way through the kernel: never compared with a real one */
+	run->rig_class = xasprintf("%s%s", cfg->rig->rig_class,
+				   switch_cfg_is_soft(&cfg->rig->stick_switch) ? "-soft" : "");
 	run->arch = xstrdup(cfg->rig->arch);
 	run->kernel = xstrdup(k->name);
 	run->kernel_label = make_label(cfg);

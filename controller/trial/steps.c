@@ -447,6 +447,7 @@ static int step_cut(struct runner *rn, struct err *e)
 	o->cut_applied_ns = change.applied_ns;
 	o->is_cut_sensed =
 		!(switch_driver(sw)->caps & SWITCH_CAN_SENSE) || switch_sense(sw) == SWITCH_OFF;
+	o->is_cut_soft = switch_driver(sw)->caps & SWITCH_IS_SOFT;
 	if (!evidence_reach(o, OBSERVED_CUT))
 		return STEP_OVER;
 

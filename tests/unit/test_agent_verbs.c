@@ -18,7 +18,7 @@ static void test_verbs_are_found_by_their_whole_name(void **state)
 		"cache",       "cat",           "clock",      "dd",          "dmesg", "dmesg-level",
 		"drop-caches", "info",          "irq",        "load-module", "mark",  "mount",
 		"pin-irq",     "probe-control", "probe-read", "sha256",      "stall", "stick",
-		"umount",      "unload",        "write"};
+		"umount",      "unload",        "usb-port",   "write"};
 	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

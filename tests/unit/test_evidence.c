@@ -267,6 +267,21 @@ static void test_a_switch_that_lies_is_noticed(void **state)
 	assert_missing(f, EVIDENCE_CUT_APPLIED);
 }
 
+static void test_a_soft_unplug_is_marked(void **state)
+{
+	struct fixture *f = *state;
+	int64_t value;
+
+	judge(f);
+	assert_false(trial_number(f->t, "cut_is_soft", &value));
+
+	f->o->is_cut_soft = true;
+	judge(f);
+	assert_true(trial_number(f->t, "cut_is_soft", &value));
+	assert_int_equal(value, 1);
+	assert_contains(f->t->evidence[EVIDENCE_CUT_APPLIED].detail, "soft unplug");
+}
+
 static void test_a_disconnect_of_another_port_is_not_ours(void **state)
 {
 	struct fixture *f = *state;
@@ -571,6 +586,7 @@ int main(void)
 		WITH(test_a_control_that_was_not_injected_in_full_is_noticed),
 		WITH(test_too_little_cache_is_noticed_at_the_floor),
 		WITH(test_a_switch_that_lies_is_noticed),
+		WITH(test_a_soft_unplug_is_marked),
 		WITH(test_a_disconnect_of_another_port_is_not_ours),
 		WITH(test_a_disconnect_past_its_deadline_does_not_count),
 		WITH(test_a_probe_that_stands_still_is_noticed),

@@ -193,6 +193,10 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		 AT ".turn_on: too few entries"},
 		{SWITCH("driver: exec, turn_on: [a], turn_off: [a], timeout_ms: 60001"),
 		 AT ".timeout_ms: '60001': outside 1..60000"},
+		{SWITCH("driver: target-port"), AT ".port: a target in QEMU needs this key"},
+		{SWITCH("driver: target-port, port: 16"), AT ".port: '16': outside 1..15"},
+		{SWITCH("driver: target-port, port: 1, safe_state: on"),
+		 AT ".safe_state: 'on': the driver 'target-port' has no such key"},
 		{SWITCH("driver: qmp, port: 1, safe_state: on"),
 		 AT ".safe_state: 'on': the driver 'qmp' has no such key"},
 	};
@@ -228,6 +232,7 @@ static void test_values_at_the_limits_are_accepted(void **state)
 		SWITCH("driver: usb-hub, hub: usb1, port: 255, twin_hub: usb2"),
 		SWITCH("driver: hid-relay, vbus: {channel: 8}, data: {channel: 1}"),
 		SWITCH("driver: exec, turn_on: [a], turn_off: [a, b], timeout_ms: 60000"),
+		SWITCH("driver: target-port, port: 15"),
 	};
 
 	(void)state;

@@ -20,7 +20,7 @@ struct switch_line_cfg {
 
 struct switch_cfg {
 	char *name;   /* of the stick */
-	char *driver; /* "qmp", "gpio", "usb-hub", "hid-relay", "exec" */
+	char *driver; /* "qmp", "gpio", "usb-hub", "hid-relay", "exec", "target-port" */
 	unsigned port;
 	unsigned min_off_ms, settle_ms, max_cycles;
 	char *safe_state; /* "off" (also NULL), "on" */
@@ -53,8 +53,11 @@ void switch_cfg_release(struct switch_cfg *cfg);
 /* What the facade needs. */
 void switch_cfg_limits(const struct switch_cfg *cfg, struct switch_limits *ret);
 
-/* Whether the driver works by itself: without a booted target (not "qmp"). */
+/* Whether the driver works by itself: without a booted target (not "qmp",
+   "target-port"). */
 bool switch_cfg_is_standalone(const struct switch_cfg *cfg);
+/* Whether the target unplugs by itself: nothing electrical happens (SWITCH_IS_SOFT). */
+bool switch_cfg_is_soft(const struct switch_cfg *cfg);
 
 /* The port whose contacts a cut wears out; NULL if nothing is cut electrically. Belongs to cfg. */
 const char *switch_cfg_worn_part(const struct switch_cfg *cfg);

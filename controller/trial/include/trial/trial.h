@@ -132,9 +132,10 @@ struct run_limit {
 
 struct run {
 	char *id; /* "20261130-111754-a3f2": wall time of its start and 4 hex digits */
-	char *rig, *rig_class, *arch;
-	char *kernel;       /* name in the kernel store */
-	char *kernel_label; /* for people: "debian 6.12.117-1 amd64 thresh_us=0" */
+	char *rig, *rig_class, *arch; /* class: that of the rig, "-soft" behind it if it unplugs by
+					 software (switch.h: SWITCH_IS_SOFT) */
+	char *kernel;                 /* name in the kernel store */
+	char *kernel_label;           /* for people: "debian 6.12.117-1 amd64 thresh_us=0" */
 	char *kernel_release, *kernel_version, *kernel_config_sha256, *kernel_image_sha256;
 	char *append; /* added kernel command line, "" */
 	char *scenario;
