@@ -213,7 +213,7 @@ static int run_load(struct runner *rn, const struct scenario_load *l, unsigned j
 	auto_strbuf struct strbuf lines = STRBUF_INIT;
 	auto_strbuf struct strbuf words = STRBUF_INIT;
 	struct hiccup hiccup = {0};
-	struct err ignored = {0};
+	struct err late = {0};
 	nsec_t now_ns;
 	char text[300];
 	int r = 0;
@@ -237,8 +237,10 @@ static int run_load(struct runner *rn, const struct scenario_load *l, unsigned j
 			       e);
 	/* the disk must not stay slow for what comes after */
 	if (hiccup.is_on && hiccup.at_ns &&
-	    rig_throttle_disk(rn->rig, rn->sc->hiccup.disk, 0, &ignored) < 0 && r == 0)
-		*e = ignored;
+	    rig_throttle_disk(rn->rig, rn->sc->hiccup.disk, 0, &late) < 0 && r == 0) {
+		*e = late;
+		r = -late.code;
+	}
 	if (r < 0)
 		return err_wrap(e, "load '%s', %u jobs", l->name, jobs);
 	strbuf_adds(&rn->load_words, strbuf_str(&words));
