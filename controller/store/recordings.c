@@ -44,7 +44,7 @@ static struct file *add_file(struct files *f, const char *path)
 
 static bool is_kept(const char *name)
 {
-	static const char *const ends[] = {".json", ".yaml", ".raw", ".timing", ".log"};
+	static const char *const ends[] = {".json", ".yaml", ".raw", ".timing", ".log", ".txt"};
 	size_t n = strlen(name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {

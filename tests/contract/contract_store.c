@@ -1218,6 +1218,7 @@ static char *make_recording(const struct fixture *f, const char *run)
 	unit_write(boot, "console.timing", "0.1 70000\n");
 	unit_write(dir, "run.json", "{}");
 	unit_write(dir, "trial-1.json", "");
+	unit_write(dir, "trial-1-loads.txt", "job=0 iops=159\n");
 	unit_write(dir, "fit.itb", "a kernel that the kernel store has");
 	return dir;
 }
@@ -1245,8 +1246,8 @@ static void write_recorded_run(struct fixture *f, struct store *st, const char *
 
 static void recordings_come_back(struct fixture *f, const char *folder)
 {
-	static const char *const names[] = {"run.json", "trial-1.json", "boot-1/console.raw",
-					    "boot-1/console.timing"};
+	static const char *const names[] = {"run.json", "trial-1.json", "trial-1-loads.txt",
+					    "boot-1/console.raw", "boot-1/console.timing"};
 	auto_store struct store *st = open_store(f, STORE_WRITE);
 	auto_free char *dir = make_recording(f, "r");
 	auto_free char *boot = xasprintf("%s/boot-1", dir);
