@@ -426,16 +426,11 @@ static int on_boot(void *self, const struct run *r, const struct trial_boot *b, 
 static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
 {
 	struct rig_bench *rb = self;
-	int ret;
 
-	if (!rb->cfg.store)
-		return 0;
-	ret = store_trial_add(rb->cfg.store, r, t, e);
-	if (ret >= 0)
-		ret = store_count_cut(rb->cfg.store, rb->rig->name,
-				      switch_cfg_worn_part(&rb->rig->stick_switch),
-				      rb->rig->stick.serial, t, e);
-	return ret < 0 ? ret : store_run_update(rb->cfg.store, r, e);
+	return rb->cfg.store ? store_trial_end(rb->cfg.store, r, t,
+					       switch_cfg_worn_part(&rb->rig->stick_switch),
+					       rb->rig->stick.serial, e)
+			     : 0;
 }
 
 static int run_once(struct rig_bench *rb, const char *name, unsigned trials, unsigned per_boot,

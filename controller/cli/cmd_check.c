@@ -55,7 +55,6 @@ static void add_json(struct strbuf *out, const char *rig, const struct check_res
 		     const struct run *run)
 {
 	json_t *root = json_object(), *parts = json_array();
-	char *text;
 
 	set_text(root, "rig", rig);
 	set_text(root, "verdict", verdict_name(res->verdict));
@@ -73,10 +72,7 @@ static void add_json(struct strbuf *out, const char *rig, const struct check_res
 		append(parts, obj);
 	}
 	set(root, "checks", parts);
-	text = json_dumps(root, JSON_INDENT(1));
-	strbuf_addf(out, "%s\n", text ? text : "{}");
-	free(text);
-	json_decref(root);
+	add_json_line(out, root, JSON_INDENT(1));
 }
 
 static int run_check(struct cli *cli, const struct args *a, struct err *e)

@@ -23,12 +23,8 @@ static void say_name(struct cli *cli, const struct kernel_build *k)
 static int write_json(struct cli *cli, json_t *value, struct err *e)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
-	auto_free char *dumped = json_dumps(value, JSON_COMPACT);
 
-	json_decref(value);
-	if (!dumped)
-		return err_set(e, ERR_INTERNAL, ENOMEM, "out of memory");
-	strbuf_addf(&text, "%s\n", dumped);
+	add_json_line(&text, value, JSON_COMPACT);
 	return cli_write(cli, "-", &text, e);
 }
 
@@ -171,14 +167,7 @@ static const struct opt build_options[] = {
 	 .choices = archs,
 	 .absent = "the machine's",
 	 .help = "architecture to build for"},
-	{.name = "jobs",
-	 .letter = 'j',
-	 .type = OPT_COUNT,
-	 .arg = "N",
-	 .min = 1,
-	 .max = 1024,
-	 .absent = "one a CPU",
-	 .help = "how many compilers run at once"},
+	OPT_ROW_JOBS,
 	{.name = "drop-options",
 	 .type = OPT_FLAG,
 	 .help = "go on if the kernel does not take an option of a fragment"},

@@ -104,15 +104,11 @@ static int run_rigs(struct cli *cli, const struct args *a, struct err *e)
 	if (json) {
 		json_t *root = json_object();
 		json_t *list = json_array();
-		char *dump;
 
 		for (size_t i = 0; i < n; i++)
-			(void)json_array_append_new(list, rig_json(&rigs[i]));
-		(void)json_object_set_new(root, "rigs", list);
-		dump = json_dumps(root, JSON_INDENT(1));
-		strbuf_addf(&text, "%s\n", dump ? dump : "{}");
-		free(dump);
-		json_decref(root);
+			append(list, rig_json(&rigs[i]));
+		set(root, "rigs", list);
+		add_json_line(&text, root, JSON_INDENT(1));
 		r = cli_write(cli, json, &text, e);
 		strbuf_reset(&text);
 	}

@@ -130,7 +130,6 @@ static void plan_text(struct strbuf *out, const struct plan *p, const struct nig
 static void plan_json(struct strbuf *out, const struct nightly_list *list)
 {
 	json_t *root = json_object(), *runs = json_array();
-	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct nightly_item *it = &list->items[i];
@@ -146,9 +145,7 @@ static void plan_json(struct strbuf *out, const struct nightly_list *list)
 		(void)json_array_append_new(runs, obj);
 	}
 	(void)json_object_set_new(root, "planned_runs", runs);
-	text = json_dumps(root, JSON_COMPACT);
-	strbuf_addf(out, "%s\n", text ? text : "{}");
-	json_decref(root);
+	add_json_line(out, root, JSON_COMPACT);
 }
 
 static int write_both(struct cli *cli, const char *json_path, const struct strbuf *json,

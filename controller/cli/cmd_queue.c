@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "lab/worker.h"
 #include "report/json.h"
+#include "report/json_put.h"
 #include "report/text.h"
 #include "trial/rejudge.h"
 
@@ -183,13 +184,9 @@ static const struct opt queue_options[] = {
 static void add_json(struct strbuf *out, const char *key, json_t *list)
 {
 	json_t *root = json_object();
-	char *text;
 
-	(void)json_object_set_new(root, key, list);
-	text = json_dumps(root, JSON_INDENT(1));
-	strbuf_addf(out, "%s\n", text ? text : "{}");
-	free(text);
-	json_decref(root);
+	set(root, key, list);
+	add_json_line(out, root, JSON_INDENT(1));
 }
 
 static const struct {
@@ -283,9 +280,7 @@ static int run_queue(struct cli *cli, const struct args *a, struct err *e)
 				is_all ? "is there" : "waits or runs");
 		r = cli_write(cli, "-", &text, e);
 	}
-	for (size_t i = 0; i < n; i++)
-		store_job_free(jobs[i]);
-	free(jobs);
+	store_jobs_free(jobs, n);
 	return r;
 }
 

@@ -57,14 +57,7 @@ static const struct opt options[] = {
 	 .arg = "SOURCE",
 	 .absent = "what the mutation is made for",
 	 .help = "another source of the kernels, as in debian:linux-source-6.1"},
-	{.name = "jobs",
-	 .letter = 'j',
-	 .type = OPT_COUNT,
-	 .arg = "N",
-	 .min = 1,
-	 .max = 1024,
-	 .absent = "one a CPU",
-	 .help = "how many compilers run at once"},
+	OPT_ROW_JOBS,
 	{.name = "json",
 	 .type = OPT_PATH,
 	 .arg = "FILE",
@@ -156,6 +149,17 @@ static int choose(struct selftest *t, struct err *e)
 	return 0;
 }
 
+static struct kernel_mutant_cfg mutant_cfg(const struct selftest *t, size_t i, bool is_mutated)
+{
+	return (struct kernel_mutant_cfg){
+		.mutation = &t->mutations.v[i],
+		.is_mutated = is_mutated,
+		.source = args_text(t->a, "source"),
+		.arch = t->rig->arch,
+		.jobs = args_count(t->a, "jobs", 0),
+	};
+}
+
 /* A kernel that does not build is left out of the store; its cell then says so. */
 static int make_kernel(struct selftest *t, const struct kernel_mutant_cfg *cfg, struct err *e)
 {
@@ -182,12 +186,7 @@ static int plan(struct selftest *t, struct err *e)
 {
 	for (size_t i = 0; i < t->mutations.n; i++) {
 		const struct kernel_mutation *m = &t->mutations.v[i];
-		struct kernel_mutant_cfg cfg = {
-			.mutation = m,
-			.source = args_text(t->a, "source"),
-			.arch = t->rig->arch,
-			.jobs = args_count(t->a, "jobs", 0),
-		};
+		struct kernel_mutant_cfg cfg = mutant_cfg(t, i, false);
 		auto_scenario struct scenario *sc = NULL;
 		auto_free char *plain = NULL;
 		auto_free char *mutated = NULL;
@@ -214,13 +213,7 @@ static int make_kernels(struct selftest *t, struct err *e)
 {
 	for (size_t i = 0; i < t->mutations.n; i++) {
 		for (int is_mutated = 0; is_mutated <= 1 && t->is_chosen[i]; is_mutated++) {
-			const struct kernel_mutant_cfg cfg = {
-				.mutation = &t->mutations.v[i],
-				.is_mutated = is_mutated,
-				.source = args_text(t->a, "source"),
-				.arch = t->rig->arch,
-				.jobs = args_count(t->a, "jobs", 0),
-			};
+			const struct kernel_mutant_cfg cfg = mutant_cfg(t, i, is_mutated);
 			int r = make_kernel(t, &cfg, e);
 
 			if (r < 0)
@@ -393,7 +386,6 @@ static int write_json(const struct selftest *t, const char *path, struct err *e)
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	json_t *cells = json_array();
 	json_t *root = json_object();
-	auto_free char *dumped = NULL;
 
 	set_text(root, "verdict", verdict_name(matrix_verdict(&t->matrix)));
 	set_text(root, "rig", t->rig->name);
@@ -401,11 +393,7 @@ static int write_json(const struct selftest *t, const char *path, struct err *e)
 	for (size_t i = 0; i < t->matrix.n; i++)
 		append(cells, cell_value(&t->matrix.cells[i]));
 	set(root, "cells", cells);
-	dumped = json_dumps(root, JSON_INDENT(2));
-	json_decref(root);
-	if (!dumped)
-		abort(); /* out of memory */
-	strbuf_addf(&text, "%s\n", dumped);
+	add_json_line(&text, root, JSON_INDENT(2));
 	return cli_write(t->cli, path, &text, e);
 }
 

@@ -47,11 +47,8 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	auto_strbuf struct strbuf line = STRBUF_INIT;
 	int ret;
 
-	ret = store_trial_add(s->store, r, t, e);
-	if (ret >= 0)
-		ret = store_count_cut(s->store, s->rig->name,
-				      switch_cfg_worn_part(&s->rig->stick_switch),
-				      s->rig->stick.serial, t, e);
+	ret = store_trial_end(s->store, r, t, switch_cfg_worn_part(&s->rig->stick_switch),
+			      s->rig->stick.serial, e);
 	if (ret < 0)
 		return ret;
 	strbuf_addf(&line, "trial %u, boot %u: ", t->number, t->boot);
@@ -63,7 +60,7 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	if (!t->is_valid && !t->is_crash && t->evidence[t->missing].detail[0])
 		strbuf_addf(&line, " (%s)", t->evidence[t->missing].detail);
 	progress_stays(s->cli, strbuf_str(&line));
-	return store_run_update(s->store, r, e);
+	return 0;
 }
 
 static const struct runner_hooks hooks = {

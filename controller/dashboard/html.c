@@ -47,6 +47,14 @@ void html_time(struct strbuf *out, int64_t wall_ns)
 	strbuf_addf(out, "<time datetime=\"%s\">%.10s %.5s</time>", iso, iso, iso + 11);
 }
 
+void html_fact(struct strbuf *out, const char *name, const char *value)
+{
+	if (!value || !*value)
+		return;
+	strbuf_addf(out, "<dt>%s<dd>", name);
+	html_text(out, value);
+}
+
 const char *html_verdict_class(enum verdict v)
 {
 	static const char *const names[VERDICT_MAX] = {

@@ -42,6 +42,8 @@ void html_ms(struct strbuf *out, int64_t us);
 double html_log_pct(int64_t us);
 /* <time> of a wall time, "2026-11-30 11:17". */
 void html_time(struct strbuf *out, int64_t wall_ns);
+/* <dt> and <dd> of a list of facts; nothing if value is NULL or empty. */
+void html_fact(struct strbuf *out, const char *name, const char *value);
 /* The verdict as sign and word in its colour; NULL-verdict text for a run that goes on. */
 void html_verdict(struct strbuf *out, enum verdict v);
 /* "pass", "fail", …: the verdict as name of a CSS class. */

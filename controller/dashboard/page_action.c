@@ -208,9 +208,7 @@ int act_cancel(struct site *s, const struct request *rq, struct reply *rp, struc
 		return r;
 	f.job = (int64_t)job;
 	r = store_jobs(s->store, &f, &jobs, &n, e);
-	for (size_t i = 0; i < n; i++)
-		store_job_free(jobs[i]);
-	free(jobs);
+	store_jobs_free(jobs, n);
 	if (r >= 0 && n == 0)
 		r = err_set(e, ERR_USAGE, ENOENT, "there is no job %" PRIu64, job);
 	if (r >= 0)
@@ -379,13 +377,6 @@ static int read_jobs(struct site *s, const struct request *rq, struct store_job 
 	return store_jobs(s->store, &f, ret, ret_n, e);
 }
 
-static void free_jobs(struct store_job **jobs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		store_job_free(jobs[i]);
-	free(jobs);
-}
-
 int page_jobs(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	struct store_job **jobs = NULL;
@@ -424,7 +415,7 @@ int page_jobs(struct site *s, const struct request *rq, struct reply *rp, struct
 		strbuf_adds(out, "</section>\n");
 	}
 	page_end(out, rq);
-	free_jobs(jobs, n);
+	store_jobs_free(jobs, n);
 	return 0;
 }
 
@@ -445,7 +436,7 @@ int api_jobs(struct site *s, const struct request *rq, struct reply *rp, struct 
 		append(array, report_job_value(jobs[i]));
 	set(root, "jobs", array);
 	reply_json(rp, root);
-	free_jobs(jobs, n);
+	store_jobs_free(jobs, n);
 	return 0;
 }
 

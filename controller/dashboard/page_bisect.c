@@ -108,14 +108,6 @@ static void add_answer(struct strbuf *out, const struct store_bisect *b)
 	strbuf_adds(out, "\n");
 }
 
-static void add_fact(struct strbuf *out, const char *name, const char *value)
-{
-	if (!value || !*value)
-		return;
-	strbuf_addf(out, "<dt>%s<dd>", name);
-	html_text(out, value);
-}
-
 static void add_facts(struct strbuf *out, const struct request *rq, const struct store_bisect *b)
 {
 	strbuf_adds(out, "<section class=card><dl class=facts>");
@@ -128,10 +120,10 @@ static void add_facts(struct strbuf *out, const struct request *rq, const struct
 		strbuf_addf(out, "<dt>not known yet<dd>%.2f bits", b->entropy_bits);
 	strbuf_adds(out, "<dt>rig<dd>");
 	html_link(out, rq, "rigs/", b->rig, b->rig);
-	add_fact(out, "scenario", b->scenario);
-	add_fact(out, "repository", b->repo);
-	add_fact(out, "good", b->good);
-	add_fact(out, "bad", b->bad);
+	html_fact(out, "scenario", b->scenario);
+	html_fact(out, "repository", b->repo);
+	html_fact(out, "good", b->good);
+	html_fact(out, "bad", b->bad);
 	strbuf_adds(out, "<dt>started<dd>");
 	html_time(out, b->started_wall_ns);
 	if (b->ended_wall_ns) {
@@ -232,6 +224,18 @@ static void add_bisect_tests(struct site *s, struct strbuf *out, const struct re
 	strbuf_adds(out, "</tbody></table></div></section>\n");
 }
 
+/* All bisects, or the one that the address names. Caller frees. */
+static int find_bisects(struct site *s, const struct request *rq, struct store_bisect **ret,
+			size_t *ret_n, struct err *e)
+{
+	const char *id = rq->parts[0];
+	int r = store_bisects(s->store, id, ret, ret_n, e);
+
+	if (r >= 0 && id && *ret_n == 0)
+		r = err_set(e, ERR_USAGE, ENOENT, "there is no bisect '%s'", id);
+	return r;
+}
+
 int page_bisects(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	const char *id = rq->parts[0];
@@ -241,11 +245,9 @@ int page_bisects(struct site *s, const struct request *rq, struct reply *rp, str
 	size_t n = 0;
 	int r;
 
-	r = store_bisects(s->store, id, &rows, &n, e);
+	r = find_bisects(s, rq, &rows, &n, e);
 	if (r < 0)
 		return r;
-	if (id && n == 0)
-		return err_set(e, ERR_USAGE, ENOENT, "there is no bisect '%s'", id);
 	for (size_t i = 0; i < n; i++)
 		goes_on |= rows[i].ended_wall_ns == 0;
 	page_begin(out, rq, NAV_BISECTS, id ? id : "Bisects", false);
@@ -326,11 +328,9 @@ int api_bisects(struct site *s, const struct request *rq, struct reply *rp, stru
 	size_t n = 0;
 	int r;
 
-	r = store_bisects(s->store, id, &rows, &n, e);
+	r = find_bisects(s, rq, &rows, &n, e);
 	if (r < 0)
 		return r;
-	if (id && n == 0)
-		return err_set(e, ERR_USAGE, ENOENT, "there is no bisect '%s'", id);
 	if (id) {
 		reply_json(rp, bisect_value(&rows[0], true));
 	} else {

@@ -15,14 +15,6 @@
 #define RUNS_BY_DEFAULT 100
 #define RUNS_MAX        10000
 
-static void add_fact(struct strbuf *out, const char *name, const char *value)
-{
-	if (!value || !*value)
-		return;
-	strbuf_addf(out, "<dt>%s<dd>", name);
-	html_text(out, value);
-}
-
 static void add_bar(struct strbuf *out, const struct run *r, const struct trial *t)
 {
 	strbuf_adds(out, "<td class=barcell aria-hidden=true><svg class=bar>");
@@ -74,9 +66,9 @@ static void add_facts(struct strbuf *out, const struct request *rq, const struct
 {
 	strbuf_adds(out, "<dl class=facts><dt>kernel<dd>");
 	html_link(out, rq, "kernels/", r->kernel, r->kernel);
-	add_fact(out, "release", r->kernel_release);
-	add_fact(out, "version", r->kernel_version);
-	add_fact(out, "command line", r->append);
+	html_fact(out, "release", r->kernel_release);
+	html_fact(out, "version", r->kernel_version);
+	html_fact(out, "command line", r->append);
 	strbuf_adds(out, "<dt>rig<dd>");
 	html_link(out, rq, "rigs/", r->rig, r->rig);
 	strbuf_adds(out, " (");
@@ -91,8 +83,8 @@ static void add_facts(struct strbuf *out, const struct request *rq, const struct
 	html_time(out, r->started_wall_ns);
 	strbuf_adds(out, "<dt>ended<dd>");
 	html_time(out, r->ended_wall_ns);
-	add_fact(out, "rig fault", r->rig_fault);
-	add_fact(out, "untestable", r->untestable);
+	html_fact(out, "rig fault", r->rig_fault);
+	html_fact(out, "untestable", r->untestable);
 	strbuf_adds(out, "</dl>\n");
 }
 

@@ -83,13 +83,8 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 	auto_free char *text = xasprintf("trial %u of run %s", t->number, r->id);
 	int ret;
 
-	ret = store_trial_add(x->st, r, t, e);
-	if (ret >= 0)
-		ret = store_count_cut(x->st, x->rig->name,
-				      switch_cfg_worn_part(&x->rig->stick_switch),
-				      x->rig->stick.serial, t, e);
-	if (ret >= 0)
-		ret = store_run_update(x->st, r, e);
+	ret = store_trial_end(x->st, r, t, switch_cfg_worn_part(&x->rig->stick_switch),
+			      x->rig->stick.serial, e);
 	say(x->hooks, text);
 	return ret;
 }

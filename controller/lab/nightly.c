@@ -50,13 +50,6 @@ static int list_jobs(const struct night *n, struct store_job ***ret, size_t *ret
 	return store_jobs(n->cfg->store, &filter, ret, ret_n, e);
 }
 
-static void free_jobs(struct store_job **jobs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		store_job_free(jobs[i]);
-	free(jobs);
-}
-
 /* The part of an item's name in front of its first '|'. */
 static char *entry_of(const struct store_job *j)
 {
@@ -301,7 +294,7 @@ static int cancel_rest(const struct night *n, struct err *e)
 	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
 		if (is_open(jobs[i]))
 			r = cancel(n, jobs[i], e);
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 
@@ -396,7 +389,7 @@ static int look(struct night *n, size_t *ret_open, struct err *e)
 		*ret_open += is_open(jobs[i]) && !is_shut;
 	}
 	store_rigs_free(rigs, n_rigs);
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 
@@ -535,7 +528,7 @@ static int ask_for_begin_checks(struct night *n, struct err *e)
 			r = ask_for_check(n, rigs[i].rig, "the night begins", e);
 	}
 	store_rigs_free(rigs, n_rigs);
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 
@@ -585,7 +578,7 @@ static int work(struct night *n, struct err *e)
 		if (r < 0)
 			break;
 	}
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 
@@ -619,7 +612,7 @@ static int gather(const struct night *n, struct nightly_report *ret, struct err 
 		if (r >= 0)
 			r = hold_against(n, res->job, res, e);
 	}
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	qsort(ret->results, ret->n, sizeof(*ret->results), by_job);
 	return r;
 }
@@ -707,7 +700,7 @@ static int free_dead(const struct night *n, struct err *e)
 			r = 0;
 		}
 	}
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 
@@ -721,7 +714,7 @@ static int note_ended(struct night *n, struct err *e)
 	for (size_t i = 0; r >= 0 && i < n_jobs; i++)
 		if (!is_open(jobs[i]))
 			note_told(n, jobs[i]);
-	free_jobs(jobs, n_jobs);
+	store_jobs_free(jobs, n_jobs);
 	return r;
 }
 

@@ -46,7 +46,6 @@ void compare_json(struct strbuf *out, const struct run *base, const struct run *
 		  const struct compare_result *r, double confidence)
 {
 	json_t *obj = json_object();
-	auto_free char *text = NULL;
 
 	set_text(obj, "change", compare_change_name(r->change));
 	set(obj, "base", side_value(base, r->n_base, r->boots_base, r->p50_base));
@@ -63,10 +62,5 @@ void compare_json(struct strbuf *out, const struct run *base, const struct run *
 	set_real(obj, "superiority", r->superiority);
 	set_real(obj, "p", r->p);
 	set_real(obj, "confidence", confidence);
-	text = json_dumps(obj, JSON_REAL_PRECISION(12) | JSON_COMPACT);
-	json_decref(obj);
-	if (!text)
-		abort(); /* out of memory, as xcalloc() */
-	strbuf_adds(out, text);
-	strbuf_adds(out, "\n");
+	add_json_line(out, obj, JSON_REAL_PRECISION(12) | JSON_COMPACT);
 }

@@ -257,13 +257,7 @@ static json_t *integrity_value(const struct console_integrity *in)
 
 static void dump(struct strbuf *out, json_t *value)
 {
-	auto_free char *text = json_dumps(value, JSON_REAL_PRECISION(12) | JSON_COMPACT);
-
-	if (!text)
-		abort();
-	strbuf_adds(out, text);
-	strbuf_adds(out, "\n");
-	json_decref(value);
+	add_json_line(out, value, JSON_REAL_PRECISION(12) | JSON_COMPACT);
 }
 
 void console_log_json(struct strbuf *out, const struct console_log *log)

@@ -174,7 +174,6 @@ int export_kcidb(struct strbuf *out, struct run *const *runs, size_t n,
 		 const struct export_options *o, struct err *e)
 {
 	json_t *root, *version, *checkouts, *builds, *tests;
-	auto_free char *text = NULL;
 
 	if (!is_origin(o->origin))
 		return err_set(e, ERR_USAGE, EINVAL,
@@ -197,11 +196,6 @@ int export_kcidb(struct strbuf *out, struct run *const *runs, size_t n,
 	set(root, "checkouts", checkouts);
 	set(root, "builds", builds);
 	set(root, "tests", tests);
-	text = json_dumps(root, JSON_REAL_PRECISION(12) | JSON_INDENT(2));
-	json_decref(root);
-	if (!text)
-		abort(); /* out of memory, as xcalloc() */
-	strbuf_adds(out, text);
-	strbuf_adds(out, "\n");
+	add_json_line(out, root, JSON_REAL_PRECISION(12) | JSON_INDENT(2));
 	return 0;
 }

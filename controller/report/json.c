@@ -118,8 +118,7 @@ void report_add_value(struct strbuf *out, json_t *value)
 
 static void dump(struct strbuf *out, json_t *value)
 {
-	report_add_value(out, value);
-	strbuf_adds(out, "\n");
+	add_json_line(out, value, DUMP_FLAGS);
 }
 
 json_t *report_whole_run_value(const struct run *r)

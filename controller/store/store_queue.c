@@ -217,11 +217,16 @@ struct job_search {
 	size_t n;
 };
 
+void store_jobs_free(struct store_job **jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		store_job_free(jobs[i]);
+	free(jobs);
+}
+
 static void job_search_reset(struct job_search *s)
 {
-	for (size_t i = 0; i < s->n; i++)
-		store_job_free(s->jobs[i]);
-	free(s->jobs);
+	store_jobs_free(s->jobs, s->n);
 	s->jobs = NULL;
 	s->n = 0;
 }

@@ -413,6 +413,17 @@ int store_count_cut(struct store *st, const char *rig, const char *port, const c
 	return store_wear_add(st, rig, "stick", stick_serial, 1, e);
 }
 
+int store_trial_end(struct store *st, const struct run *r, const struct trial *t, const char *port,
+		    const char *stick_serial, struct err *e)
+{
+	int ret;
+
+	ret = store_trial_add(st, r, t, e);
+	if (ret >= 0)
+		ret = store_count_cut(st, r->rig, port, stick_serial, t, e);
+	return ret < 0 ? ret : store_run_update(st, r, e);
+}
+
 static int select_wear(struct db *db, void *arg, struct err *e)
 {
 	struct wear_search *s = arg;

@@ -49,6 +49,11 @@
 		.max = 10000, .absent = "by the scenario's trials.per_boot",             \
 		.help = "spread the trials over N boots"                                 \
 	}
+#define OPT_ROW_JOBS                                                                         \
+	{                                                                                    \
+		.name = "jobs", .letter = 'j', .type = OPT_COUNT, .arg = "N", .min = 1,      \
+		.max = 1024, .absent = "one a CPU", .help = "how many compilers run at once" \
+	}
 #define OPT_ROW_FAULTS                                                                                 \
 	{                                                                                              \
 		.name = "faults", .type = OPT_TEXT, .arg = "SPEC",                                     \

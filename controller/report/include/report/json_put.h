@@ -59,6 +59,17 @@ static inline void set_real(json_t *obj, const char *key, double v)
 		set(obj, key, json_real(v));
 }
 
+/* Adds value as text and a line end; takes value over. flags: of json_dumps(). */
+static inline void add_json_line(struct strbuf *out, json_t *value, size_t flags)
+{
+	auto_free char *text = json_dumps(value, flags);
+
+	if (!text)
+		abort();
+	strbuf_addf(out, "%s\n", text);
+	json_decref(value);
+}
+
 /* Absent if 0. */
 static inline void set_wall(json_t *obj, const char *key, int64_t wall_ns)
 {

@@ -73,9 +73,10 @@ struct store_job_filter {
 };
 
 /* In the order in which they are taken: running, queued, then ended ones, the newest first. Caller
-   frees each with store_job_free() and the array with free(). */
+   frees with store_jobs_free(). */
 int store_jobs(struct store *st, const struct store_job_filter *f, struct store_job ***ret,
 	       size_t *ret_n, struct err *e) must_check;
+void store_jobs_free(struct store_job **jobs, size_t n);
 
 /* Counts of jobs by state. */
 int store_job_counts(struct store *st, int64_t ret[STORE_JOB_STATE_MAX], struct err *e) must_check;
@@ -205,6 +206,9 @@ int store_wear_add(struct store *st, const char *rig, const char *kind, const ch
  */
 int store_count_cut(struct store *st, const char *rig, const char *port, const char *stick_serial,
 		    const struct trial *t, struct err *e) must_check;
+/* What a runner's trial hook does: adds the trial, counts its cut, updates the run's row. */
+int store_trial_end(struct store *st, const struct run *r, const struct trial *t, const char *port,
+		    const char *stick_serial, struct err *e) must_check;
 /* By rig, kind and part; rig NULL = all. Caller frees with store_wear_free(). */
 int store_wear(struct store *st, const char *rig, struct store_wear **ret, size_t *ret_n,
 	       struct err *e) must_check;
