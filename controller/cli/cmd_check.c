@@ -5,8 +5,6 @@
 #include "report/json_put.h"
 #include "report/text.h"
 
-#define LOCK_WAIT_NS (600 * NSEC_PER_SEC)
-
 static const struct opt options[] = {
 	{.name = "kernel",
 	 .letter = 'k',
@@ -89,7 +87,7 @@ static int run_check(struct cli *cli, const struct args *a, struct err *e)
 		.rig = rig,
 		.kernel = args_text(a, "kernel"),
 		.faults = args_text(a, "faults"),
-		.lock_wait_ns = args_has(a, "no-wait") ? 0 : LOCK_WAIT_NS,
+		.lock_wait_ns = args_has(a, "no-wait") ? 0 : CLI_RIG_WAIT_NS,
 		.w = cli->w,
 		.hooks = &hooks,
 	};

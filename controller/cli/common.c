@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define FACT_NAME_COLUMNS 18
-#define RIG_WAIT_NS       (3600 * NSEC_PER_SEC)
 #define RIG_LOOK_NS       (2 * NSEC_PER_SEC)
 
 const char *cli_store_location(const struct args *a)
@@ -57,7 +56,7 @@ int cli_run_folder(struct store *st, const char *run_id, char **ret, struct err 
 
 int cli_rig_await(struct cli *cli, struct store *st, const char *rig, bool may_wait, struct err *e)
 {
-	nsec_t until_ns = waiter_now(cli->w) + (may_wait ? RIG_WAIT_NS : 0);
+	nsec_t until_ns = waiter_now(cli->w) + (may_wait ? CLI_RIG_WAIT_NS : 0);
 	bool was_said = false;
 	char who[256];
 

@@ -7,8 +7,6 @@
 #include "report/text.h"
 #include "store/queue.h"
 
-#define LOCK_WAIT_NS (3600 * NSEC_PER_SEC) /* for a rig that another run holds */
-
 struct run_session {
 	struct cli *cli;
 	struct store *store;
@@ -86,6 +84,6 @@ int run_session(struct cli *cli, struct store *store, struct runner_cfg *cfg, bo
 	text = xasprintf("waiting: %s", e->text);
 	progress_stays(cli, text);
 	err_clear(e);
-	cfg->lock_wait_ns = LOCK_WAIT_NS;
+	cfg->lock_wait_ns = CLI_RIG_WAIT_NS;
 	return runner_run(cfg, ret, e);
 }

@@ -60,6 +60,8 @@
 		.help = "make the switch misbehave by chance, as in lie=1.0,seed=42; keys fail, lie, " \
 			"late, late_ms, seed"                                                          \
 	}
+/* how long commands wait for a rig that somebody else holds, without --no-wait */
+#define CLI_RIG_WAIT_NS (3600 * NSEC_PER_SEC)
 #define OPT_ROW_NO_WAIT_HOUR                                                                           \
 	{                                                                                              \
 		.name = "no-wait", .type = OPT_FLAG,                                                   \
