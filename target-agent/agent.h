@@ -99,11 +99,14 @@ int verb_mount(struct request *rq, struct err *e) must_check;
 int verb_pin_irq(struct request *rq, struct err *e) must_check;
 int verb_probe_control(struct request *rq, struct err *e) must_check;
 int verb_probe_read(struct request *rq, struct err *e) must_check;
+int verb_profile(struct request *rq, struct err *e) must_check;
+int verb_profile_read(struct request *rq, struct err *e) must_check;
 int verb_random(struct request *rq, struct err *e) must_check;
 int verb_sh(struct request *rq, struct err *e) must_check;
 int verb_sha256(struct request *rq, struct err *e) must_check;
 int verb_stall(struct request *rq, struct err *e) must_check;
 int verb_stick(struct request *rq, struct err *e) must_check;
+int verb_symbols(struct request *rq, struct err *e) must_check;
 int verb_umount(struct request *rq, struct err *e) must_check;
 int verb_unload(struct request *rq, struct err *e) must_check;
 int verb_usb_port(struct request *rq, struct err *e) must_check;
@@ -164,6 +167,13 @@ void job_kill(struct job *j);
  */
 bool job_serve(struct job *j, answer_sink_fn sink, void *self);
 
+/* A worker that runs beside the commands. */
+struct background {
+	struct job job;
+	const char *state;      /* "none", "running", "ended", "failed", "killed" */
+	char result[FRAME_MAX]; /* encoded words: progress, or how it ended */
+};
+
 enum reply_state { REPLY_NONE, REPLY_WORKING, REPLY_DONE };
 
 /* The answer to the last command, kept as the frames that it consists of to be sent again. */
@@ -201,9 +211,8 @@ struct agent {
 	int64_t power_ns;
 
 	struct job command;
-	struct job load;                       /* a verb with bg=1 */
-	const char *load_state;                /* "none", "running", "ended", "failed", "killed" */
-	char load_result[FRAME_MAX];           /* encoded words: progress, or how it ended */
+	struct background load;                /* a verb with bg=1 */
+	struct background profile;             /* profile with bg=1: the sampler */
 	char load_lines[AGENT_LOAD_LINES_MAX]; /* all that it said, a line each; NUL-terminated */
 	size_t load_lines_len;
 };

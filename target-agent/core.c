@@ -2,6 +2,7 @@
 /* core.c - the agent's loop: link, session, the one command at a time, its kept answer. */
 #include "agent.h"
 #include "base/parse.h"
+#include "profile.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -238,45 +239,69 @@ static void keep_line(struct agent *ag, const char *text, const char *end)
 		(size_t)sprintf(ag->load_lines + ag->load_lines_len, "%s%s", text, end);
 }
 
+/* How a background worker ended. */
+static void note_end(struct background *b, enum answer_kind kind, const char *body)
+{
+	int n = (int)strcspn(body, " ");
+
+	b->state = kind == ANSWER_OK ? "ended" : "failed";
+	if (kind == ANSWER_OK)
+		(void)snprintf(b->result, sizeof(b->result), "%s", body);
+	else
+		(void)snprintf(b->result, sizeof(b->result), "error=%.*s message=%s", n, body,
+			       body[n] ? body + n + 1 : "%");
+}
+
+/* Its newest line; one of a program's own words is no progress. */
+static void note_progress(struct background *b, const char *text)
+{
+	struct answer words = {0};
+
+	answer_pairs(&words, text);
+	(void)snprintf(b->result, sizeof(b->result), "%s", words.ok);
+}
+
 /* answer_sink_fn of the load: its lines are kept, and its newest one or its end as its result. */
 static void load_note(void *self, enum answer_kind kind, const char *body)
 {
 	struct agent *ag = self;
+	char text[FRAME_MAX];
 
-	if (kind == ANSWER_DATA || kind == ANSWER_PART) {
-		char text[FRAME_MAX];
-
-		if (!frame_decode_word(body, strlen(body), text, sizeof(text)))
-			return;
+	if (kind != ANSWER_DATA && kind != ANSWER_PART) {
+		note_end(&ag->load, kind, body);
+	} else if (frame_decode_word(body, strlen(body), text, sizeof(text))) {
 		keep_line(ag, text, kind == ANSWER_DATA ? "\n" : "");
-		if (kind == ANSWER_DATA) {
-			/* a line of a program's own words is no progress */
-			struct answer words = {0};
-
-			answer_pairs(&words, text);
-			(void)snprintf(ag->load_result, sizeof(ag->load_result), "%s", words.ok);
-		}
-		return;
+		if (kind == ANSWER_DATA)
+			note_progress(&ag->load, text);
 	}
-	ag->load_state = kind == ANSWER_OK ? "ended" : "failed";
-	if (kind == ANSWER_OK) {
-		(void)snprintf(ag->load_result, sizeof(ag->load_result), "%s", body);
-	} else {
-		int n = (int)strcspn(body, " ");
+}
 
-		(void)snprintf(ag->load_result, sizeof(ag->load_result), "error=%.*s message=%s", n,
-			       body, body[n] ? body + n + 1 : "%");
-	}
+/* answer_sink_fn of the sampler. */
+static void profile_note(void *self, enum answer_kind kind, const char *body)
+{
+	struct agent *ag = self;
+	char text[FRAME_MAX];
+
+	if (kind != ANSWER_DATA && kind != ANSWER_PART)
+		note_end(&ag->profile, kind, body);
+	else if (frame_decode_word(body, strlen(body), text, sizeof(text)))
+		note_progress(&ag->profile, text);
 }
 
 /* --- requests ------------------------------------------------------------------------------ */
 
+static void end_background(struct background *b, const char *state)
+{
+	job_kill(&b->job);
+	b->state = state;
+	b->result[0] = '\0';
+}
+
 static void forget_session(struct agent *ag)
 {
 	job_kill(&ag->command);
-	job_kill(&ag->load);
-	ag->load_state = "none";
-	ag->load_result[0] = '\0';
+	end_background(&ag->load, "none");
+	end_background(&ag->profile, "none");
 	ag->load_lines[0] = '\0';
 	ag->load_lines_len = 0;
 	ag->reply.state = REPLY_NONE;
@@ -330,58 +355,122 @@ static void on_abort(struct agent *ag, const struct frame *f)
 static int start_job(struct agent *ag, struct job *j, const struct verb *v, const struct frame *f,
 		     struct err *e)
 {
-	const int fds[] = {ag->in_fd, ag->out_fd == ag->in_fd ? -1 : ag->out_fd, ag->sigchld_fd,
-			   ag->command.fd, ag->load.fd};
+	const int fds[] = {ag->in_fd,       ag->out_fd == ag->in_fd ? -1 : ag->out_fd,
+			   ag->sigchld_fd,  ag->command.fd,
+			   ag->load.job.fd, ag->profile.job.fd};
 
 	return job_start(j, v, f, ag->root, fds, ARRAY_SIZE(fds), e);
 }
 
-/* The verbs that need the agent itself. False: none of these. */
+static void power_down(struct agent *ag, const char *how)
+{
+	ag->power_how = how;
+	ag->power_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)500 * MSEC;
+}
+
+static void answer_state(const struct background *b, struct answer *a)
+{
+	answer_word(a, "state", "%s", b->state);
+	answer_encoded(a, b->result);
+}
+
+static void own_load(struct agent *ag, struct answer *a)
+{
+	answer_state(&ag->load, a);
+}
+
+static void own_load_lines(struct agent *ag, struct answer *a)
+{
+	answer_text(a, ag->load_lines);
+}
+
+static void own_kill_load(struct agent *ag, struct answer *a)
+{
+	answer_word(a, "killed", "%d", ag->load.job.pid ? 1 : 0);
+	if (ag->load.job.pid)
+		ag->load.state = "killed";
+	job_kill(&ag->load.job);
+}
+
+static void own_profile_state(struct agent *ag, struct answer *a)
+{
+	answer_state(&ag->profile, a);
+}
+
+/* It ends by itself then, and names what it has seen. */
+static void own_profile_stop(struct agent *ag, struct answer *a)
+{
+	bool is_running = ag->profile.job.pid && !ag->profile.job.has_answered;
+
+	if (is_running)
+		(void)kill(ag->profile.job.pid, SIGTERM);
+	answer_word(a, "stopping", "%d", is_running);
+}
+
+static void own_poweroff(struct agent *ag, struct answer *a)
+{
+	(void)a;
+	power_down(ag, "poweroff");
+}
+
+static void own_reboot(struct agent *ag, struct answer *a)
+{
+	(void)a;
+	power_down(ag, "reboot");
+}
+
+/* The verbs that need the agent itself; none takes a word. */
+static const struct {
+	const char *name;
+	void (*run)(struct agent *ag, struct answer *a);
+} own_verbs[] = {
+	{"kill-load", own_kill_load},
+	{"load", own_load},
+	{"load-lines", own_load_lines},
+	{"poweroff", own_poweroff},
+	{"profile-state", own_profile_state},
+	{"profile-stop", own_profile_stop},
+	{"reboot", own_reboot},
+};
+
+/* False: none of these. */
 static bool own_verb(struct agent *ag, const struct frame *f, struct answer *a, int *ret,
 		     struct err *e)
 {
-	bool is_power = strcmp(f->verb, "poweroff") == 0 || strcmp(f->verb, "reboot") == 0;
-
-	if (!is_power && strcmp(f->verb, "load") != 0 && strcmp(f->verb, "load-lines") != 0 &&
-	    strcmp(f->verb, "kill-load") != 0)
-		return false;
-	*ret = 0;
-	if (f->n_words) {
-		*ret = err_set(e, ERR_TARGET, EINVAL, "%s: takes no words", f->verb);
-	} else if (is_power) {
-		ag->power_how = strcmp(f->verb, "reboot") == 0 ? "reboot" : "poweroff";
-		ag->power_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)500 * MSEC;
-	} else if (strcmp(f->verb, "load") == 0) {
-		answer_word(a, "state", "%s", ag->load_state);
-		answer_encoded(a, ag->load_result);
-	} else if (strcmp(f->verb, "load-lines") == 0) {
-		answer_text(a, ag->load_lines);
-	} else {
-		answer_word(a, "killed", "%d", ag->load.pid ? 1 : 0);
-		if (ag->load.pid)
-			ag->load_state = "killed";
-		job_kill(&ag->load);
+	for (size_t i = 0; i < ARRAY_SIZE(own_verbs); i++) {
+		if (strcmp(f->verb, own_verbs[i].name) != 0)
+			continue;
+		*ret = f->n_words ? err_set(e, ERR_TARGET, EINVAL, "%s: takes no words", f->verb)
+				  : 0;
+		if (*ret == 0)
+			own_verbs[i].run(ag, a);
+		return true;
 	}
-	return true;
+	return false;
 }
 
-static int start_load(struct agent *ag, const struct verb *v, const struct request *rq,
-		      struct err *e)
+static int start_background(struct agent *ag, struct background *b, const struct verb *v,
+			    const struct request *rq, struct err *e)
 {
+	const char *what = b == &ag->load ? "load" : "profile";
 	int r;
 
 	/* it has told its end, so the next one may begin; it is only not reaped yet */
-	if (ag->load.pid && ag->load.has_answered)
-		job_kill(&ag->load);
-	if (ag->load.pid)
-		return err_set(e, ERR_TARGET, EBUSY, "%s: a load is running already", v->name);
-	r = start_job(ag, &ag->load, v, rq->frame, e);
+	if (b->job.pid && b->job.has_answered)
+		job_kill(&b->job);
+	if (b->job.pid)
+		return err_set(e, ERR_TARGET, EBUSY, "%s: a %s is running already", v->name, what);
+	r = v->run == verb_profile ? profile_prepare(e) : 0;
+	if (r == 0)
+		r = start_job(ag, &b->job, v, rq->frame, e);
 	if (r < 0)
 		return r;
-	ag->load_state = "running";
-	ag->load_result[0] = '\0';
-	ag->load_lines[0] = '\0';
-	ag->load_lines_len = 0;
+	b->state = "running";
+	b->result[0] = '\0';
+	if (b == &ag->load) {
+		ag->load_lines[0] = '\0';
+		ag->load_lines_len = 0;
+	}
 	return 0;
 }
 
@@ -407,8 +496,12 @@ static void run_command(struct agent *ag, const struct frame *f)
 	r = verb_check(v, f, &e);
 	if (r == 0 && v->keys)
 		r = request_u64(&rq, "bg", 0, 1, 0, &is_bg, &e);
+	/* it has memory of its own, of which there is one */
+	if (r == 0 && v->run == verb_profile && !is_bg)
+		r = err_set(&e, ERR_TARGET, EINVAL, "profile: only with bg=1");
 	if (r == 0 && is_bg) {
-		r = start_load(ag, v, &rq, &e);
+		r = start_background(ag, v->run == verb_profile ? &ag->profile : &ag->load, v, &rq,
+				     &e);
 	} else if (r == 0 && v->is_inline) {
 		r = v->run(&rq, &e);
 	} else if (r == 0) {
@@ -478,8 +571,9 @@ int agent_init(struct agent *ag, const char *link_name, const char *root,
 	ag->link_name = link_name;
 	ag->root = root;
 	ag->power = power;
-	ag->in_fd = ag->out_fd = ag->sigchld_fd = ag->command.fd = ag->load.fd = -1;
-	ag->load_state = "none";
+	ag->in_fd = ag->out_fd = ag->sigchld_fd = ag->command.fd = -1;
+	ag->load.job.fd = ag->profile.job.fd = -1;
+	ag->load.state = ag->profile.state = "none";
 	if (strcmp(link_name, "stdio") == 0) {
 		ag->in_fd = STDIN_FILENO;
 		ag->out_fd = STDOUT_FILENO;
@@ -512,7 +606,8 @@ int agent_init(struct agent *ag, const char *link_name, const char *root,
 void agent_release(struct agent *ag)
 {
 	job_kill(&ag->command);
-	job_kill(&ag->load);
+	job_kill(&ag->load.job);
+	job_kill(&ag->profile.job);
 	close_link(ag);
 	if (ag->sigchld_fd >= 0)
 		(void)close(ag->sigchld_fd);
@@ -545,7 +640,8 @@ static void reap(struct agent *ag)
 	for (;;) {
 		si.si_pid = 0;
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid == 0 ||
-		    si.si_pid == ag->command.pid || si.si_pid == ag->load.pid)
+		    si.si_pid == ag->command.pid || si.si_pid == ag->load.job.pid ||
+		    si.si_pid == ag->profile.job.pid)
 			return;
 		(void)waitpid(si.si_pid, NULL, 0);
 	}
@@ -562,7 +658,7 @@ static int sooner(int timeout_ms, int64_t t_ns)
 
 int agent_step(struct agent *ag, int timeout_ms, struct err *e)
 {
-	enum { IN, OUT, CHILD, COMMAND, LOAD, N };
+	enum { IN, OUT, CHILD, COMMAND, LOAD, PROFILE, N };
 	struct pollfd fds[N];
 	bool is_sent;
 
@@ -591,7 +687,8 @@ int agent_step(struct agent *ag, int timeout_ms, struct err *e)
 				   .events = POLLOUT};
 	fds[CHILD] = (struct pollfd){.fd = ag->sigchld_fd, .events = POLLIN};
 	fds[COMMAND] = (struct pollfd){.fd = ag->command.fd, .events = POLLIN};
-	fds[LOAD] = (struct pollfd){.fd = ag->load.fd, .events = POLLIN};
+	fds[LOAD] = (struct pollfd){.fd = ag->load.job.fd, .events = POLLIN};
+	fds[PROFILE] = (struct pollfd){.fd = ag->profile.job.fd, .events = POLLIN};
 	if (poll(fds, N, timeout_ms) < 0) {
 		if (errno == EINTR)
 			return 0;
@@ -601,7 +698,9 @@ int agent_step(struct agent *ag, int timeout_ms, struct err *e)
 	if (fds[COMMAND].revents)
 		(void)job_serve(&ag->command, reply_add, ag);
 	if (fds[LOAD].revents)
-		(void)job_serve(&ag->load, load_note, ag);
+		(void)job_serve(&ag->load.job, load_note, ag);
+	if (fds[PROFILE].revents)
+		(void)job_serve(&ag->profile.job, profile_note, ag);
 	if (fds[CHILD].revents)
 		reap(ag);
 	if (fds[IN].revents)

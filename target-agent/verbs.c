@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* hello, ping, abort, load, load-lines, kill-load, poweroff and reboot belong to core.c. */
+/* hello, ping, abort, load, load-lines, kill-load, profile-state, profile-stop, poweroff and reboot
+   belong to core.c. */
 static const struct verb verbs[] = {
 	{"cache", "path", 1, 1, false, verb_cache},
 	{"cat", "path", 1, 1, false, verb_cat},
@@ -25,11 +26,14 @@ static const struct verb verbs[] = {
 	{"pin-irq", "match cpu", 2, 2, false, verb_pin_irq},
 	{"probe-control", NULL, 1, FRAME_WORDS_MAX, false, verb_probe_control},
 	{"probe-read", "section", 0, 1, false, verb_probe_read},
+	{"profile", "hz seconds event bg", 0, 4, false, verb_profile},
+	{"profile-read", "from", 0, 1, true, verb_profile_read},
 	{"random", "path op jobs seconds block_kib seed direct bg", 2, 8, false, verb_random},
 	{"sh", "command bg", 1, 2, false, verb_sh},
 	{"sha256", "path", 1, 1, false, verb_sha256},
 	{"stall", "cpu pool us mode count gap_us", 2, 6, false, verb_stall},
 	{"stick", "serial", 1, 1, false, verb_stick},
+	{"symbols", "match", 1, 1, false, verb_symbols},
 	{"umount", "dir flags", 1, 2, false, verb_umount},
 	{"unload", NULL, 1, 1, false, verb_unload},
 	{"usb-port", "path state", 1, 2, false, verb_usb_port},

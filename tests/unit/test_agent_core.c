@@ -299,7 +299,7 @@ static void test_a_new_session_ends_what_the_old_one_left_and_the_same_does_not(
 	say(t, 3, "dd if=/dev/zero");
 	await(t, "3 ack\n");
 	command = t->ag.command.pid;
-	load = t->ag.load.pid;
+	load = t->ag.load.job.pid;
 	assert_true(command > 0 && load > 0);
 	ask(t, 4, "hello one 1");
 	assert_true(is_running(command) && is_running(load));
@@ -351,6 +351,65 @@ static void test_a_load_runs_beside_commands_until_it_ends_or_is_killed(void **s
 	assert_contains(heard(t), "killed=0");
 	ask(t, 6002, "load");
 	assert_contains(heard(t), "state=killed");
+}
+
+/* Asks for the sampler's state until it is as wanted; false if it is "failed". */
+static bool await_profile(struct talk *t, uint32_t seq, const char *wanted)
+{
+	for (uint32_t end = seq + 2000; seq < end; seq++) {
+		ask(t, seq, "profile-state");
+		if (strstr(heard(t), wanted))
+			return true;
+		if (strstr(heard(t), "state=failed"))
+			return false;
+		(void)poll(NULL, 0, 10);
+	}
+	fail_msg("no '%s': %s", wanted, heard(t));
+	return false;
+}
+
+static void test_the_sampler_runs_beside_a_load_until_it_is_stopped(void **state)
+{
+	struct talk *t = *state;
+	pid_t pid;
+
+	/* the functions are those of the real kernel */
+	t->ag.root = "";
+	ask(t, 1, "hello s 1");
+	ask(t, 2, "profile hz=99");
+	assert_contains(heard(t), "2 err EINVAL profile: only with bg=1");
+	ask(t, 3, "profile-state");
+	assert_contains(heard(t), "3 ok lines=0 state=none\n");
+	ask(t, 4, "profile-stop");
+	assert_contains(heard(t), "stopping=0");
+	ask(t, 5, "dd if=/dev/zero bg=1");
+	ask(t, 6, "profile hz=99 bg=1");
+	assert_contains(heard(t), "6 ok lines=0\n");
+	if (!await_profile(t, 100, "state=running sampling=1 event=")) {
+		print_message("not possible here: %s\n", heard(t));
+		skip();
+	}
+	ask(t, 3000, "profile bg=1");
+	assert_contains(heard(t), "err EBUSY profile: a profile is running already");
+	ask(t, 3001, "load");
+	assert_contains(heard(t), "state=running");
+	ask(t, 3002, "profile-stop");
+	assert_contains(heard(t), "stopping=1");
+	assert_true(await_profile(t, 4000, "state=ended event="));
+	assert_contains(heard(t), " lost=");
+	ask(t, 7000, "profile-read");
+	assert_contains(heard(t), "data 0 h1,c");
+
+	/* another session finds none */
+	ask(t, 7001, "profile hz=99 bg=1");
+	assert_true(await_profile(t, 7100, "state=running sampling=1 event="));
+	pid = t->ag.profile.job.pid;
+	ask(t, 9500, "hello two 1");
+	for (int i = 0; i < 200 && is_running(pid); i++)
+		turn(t, 20);
+	assert_false(is_running(pid));
+	ask(t, 1, "profile-state");
+	assert_contains(heard(t), "1 ok lines=0 state=none\n");
 }
 
 static void test_what_a_load_says_is_kept_as_far_as_there_is_room(void **state)
@@ -408,7 +467,7 @@ static void test_a_file_is_held_open_until_the_load_is_killed(void **state)
 		assert_true(seq < 3000);
 		(void)poll(NULL, 0, 10);
 	}
-	pid = t->ag.load.pid;
+	pid = t->ag.load.job.pid;
 	assert_true(is_running(pid));
 	ask(t, 4000, "kill-load");
 	assert_contains(heard(t), "4000 ok lines=0 killed=1");
@@ -708,6 +767,7 @@ int main(void)
 		TALK(test_while_a_command_runs_only_hello_ping_and_abort_are_served),
 		TALK(test_a_new_session_ends_what_the_old_one_left_and_the_same_does_not),
 		TALK(test_a_load_runs_beside_commands_until_it_ends_or_is_killed),
+		TALK(test_the_sampler_runs_beside_a_load_until_it_is_stopped),
 		TALK(test_what_a_load_says_is_kept_as_far_as_there_is_room),
 		TALK(test_a_file_is_held_open_until_the_load_is_killed),
 		TALK(test_a_worker_that_dies_is_an_error_and_not_a_silence),
