@@ -10,8 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RUNS_MAX    5000 /* looked at for the overview */
-#define OLDER_MAX   12   /* older builds in a matrix */
+#define OLDER_MAX   12 /* older builds in a matrix */
 #define BETTER_MAX  5
 #define RECENT_DAYS 120
 
@@ -402,7 +401,6 @@ static int read_front(struct site *s, const struct request *rq, struct front *re
 		.rig_class = request_arg(rq, "class"),
 		.kernel = request_arg(rq, "kernel"),
 		.since_wall_ns = wall_now() - (int64_t)RECENT_DAYS * 24 * 3600 * NSEC_PER_SEC,
-		.last = RUNS_MAX,
 		/* one more tells whether there are still older ones */
 		.older = OLDER_MAX + 1,
 	};

@@ -5,21 +5,22 @@
 #include "report/compare_text.h"
 #include "report/json.h"
 #include "report/json_put.h"
+#include "store/query.h"
 #include "trial/run_compare.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define DAYS_BY_DEFAULT 365
-#define RUNS_MAX        4000
-#define ROWS_SHOWN      200 /* of the table below a chart */
+#define LISTED_MAX      4000 /* runs that the list of trends looks at */
+#define ROWS_SHOWN      200  /* of the table below a chart */
 #define COMPARED_MAX    6
 
 /* ---- trends ---- */
 
 int page_trends(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	const struct data_filter f = {.last = RUNS_MAX};
+	const struct data_filter f = {.last = LISTED_MAX};
 	auto_run_list struct run_list runs = {0};
 	struct strbuf *out = &rp->body;
 	int r;
@@ -66,16 +67,22 @@ int page_trends(struct site *s, const struct request *rq, struct reply *rp, stru
 	return 0;
 }
 
-static int read_trend(struct site *s, const struct request *rq, struct run_list *ret, struct err *e)
+static void auto_cleanup_trend(struct store_trend *t)
+{
+	store_trend_release(t);
+}
+#define auto_trend __attribute__((cleanup(auto_cleanup_trend)))
+
+static int read_trend(struct site *s, const struct request *rq, struct store_trend *ret,
+		      struct err *e)
 {
 	const char *days_text = request_arg(rq, "days");
 	uint32_t days = DAYS_BY_DEFAULT;
-	struct data_filter f = {
+	struct store_trend_filter f = {
 		.rig_class = rq->parts[0],
 		.scenario = rq->parts[1],
 		.rig = rq->parts[2],
 		.kernel = request_arg(rq, "kernel"),
-		.last = RUNS_MAX,
 	};
 	int r;
 
@@ -85,62 +92,99 @@ static int read_trend(struct site *s, const struct request *rq, struct run_list 
 			return r;
 	}
 	f.since_wall_ns = wall_now() - (int64_t)days * 86400 * NSEC_PER_SEC;
-	return data_runs(s, &f, ret, e);
+	return store_trend(s->store, &f, ret, e);
 }
 
-static bool starts_series(const struct run_list *runs, size_t i)
+/* The level changes of one series, among its newest COMPARE_VALUES_MAX values; true for a point at
+   which one begins. */
+static void mark_changes(const struct store_trend *t, int64_t series, bool *is_change)
 {
-	for (size_t k = 0; k < i; k++)
-		if (view_is_same_series(runs->runs[k], runs->runs[i]))
-			return false;
-	return true;
-}
-
-/* The level changes of the series that begins with runs[newest]; true for a run at which one
-   begins. Values are worst delays, oldest first. */
-static void mark_changes(const struct run_list *runs, size_t newest, bool *is_change)
-{
-	auto_free int64_t *values = xcalloc(runs->n, sizeof(*values));
-	auto_free size_t *index = xcalloc(runs->n, sizeof(*index));
+	int64_t values[COMPARE_VALUES_MAX];
+	size_t index[COMPARE_VALUES_MAX];
 	auto_free struct change_point *points = NULL;
 	size_t n_points = 0;
-	size_t n = 0;
+	size_t from = COMPARE_VALUES_MAX; /* filled from the end */
 
-	for (size_t k = runs->n; k-- > newest;)
-		if (runs->runs[k]->result.worst_us >= 0 &&
-		    view_is_same_series(runs->runs[k], runs->runs[newest]) &&
-		    n < COMPARE_VALUES_MAX) {
-			index[n] = k;
-			values[n++] = runs->runs[k]->result.worst_us;
+	for (size_t i = t->n; i-- > 0 && from > 0;)
+		if (t->points[i].series == series && t->points[i].worst_us >= 0) {
+			index[--from] = i;
+			values[from] = t->points[i].worst_us;
 		}
-	if (compare_change_points(values, n, &compare_defaults, &points, &n_points) < 0)
+	if (compare_change_points(values + from, COMPARE_VALUES_MAX - from, &compare_defaults,
+				  &points, &n_points) < 0)
 		return;
 	for (size_t i = 0; i < n_points; i++)
-		is_change[index[points[i].index]] = true;
+		is_change[index[from + points[i].index]] = true;
 }
 
-static bool *find_changes(const struct run_list *runs)
+static int by_number(const void *a, const void *b)
 {
-	bool *is_change = xcalloc(runs->n + 1, sizeof(*is_change));
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	for (size_t i = 0; i < runs->n; i++)
-		if (starts_series(runs, i))
-			mark_changes(runs, i, is_change);
+	return (x > y) - (x < y);
+}
+
+static bool *find_changes(const struct store_trend *t)
+{
+	bool *is_change = xcalloc(t->n + 1, sizeof(*is_change));
+	auto_free int64_t *series = xcalloc(t->n + 1, sizeof(*series));
+
+	for (size_t i = 0; i < t->n; i++)
+		series[i] = t->points[i].series;
+	qsort(series, t->n, sizeof(*series), by_number);
+	for (size_t i = 0; i < t->n; i++)
+		if (!i || series[i] != series[i - 1])
+			mark_changes(t, series[i], is_change);
 	return is_change;
+}
+
+/* Caller frees. */
+static char *build_name(const struct store_build *b)
+{
+	const struct run r = {
+		.kernel = b->name,
+		.kernel_release = b->release,
+		.kernel_version = b->version,
+		.append = b->append,
+	};
+
+	return view_kernel_name(&r);
+}
+
+static void add_trend_row(struct strbuf *out, const struct request *rq, const struct store_trend *t,
+			  const struct store_point *p, bool is_change)
+{
+	auto_free char *name = build_name(&t->builds[p->build]);
+
+	strbuf_adds(out, "<tr><td class=when>");
+	html_time(out, p->started_wall_ns);
+	strbuf_adds(out, "<th scope=row>");
+	html_link(out, rq, "runs/", p->run_id, name);
+	strbuf_adds(out, "<td>");
+	html_verdict(out, p->verdict);
+	strbuf_adds(out, "<td class=num>");
+	html_ms(out, p->worst_us);
+	strbuf_adds(out, "<td class=num>");
+	html_ms(out, p->p99_us);
+	strbuf_adds(out, "<td class=num>");
+	html_ms(out, p->p50_us);
+	strbuf_addf(out, "<td class=num>%u/%u<td>%s\n", p->over, p->valid,
+		    is_change ? "level changes here" : "");
 }
 
 int page_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	auto_run_list struct run_list runs = {0};
+	auto_trend struct store_trend t = {0};
 	auto_free bool *is_change = NULL;
 	auto_free char *title = xasprintf("%s on %s", rq->parts[1], rq->parts[2]);
 	struct strbuf *out = &rp->body;
+	size_t left;
 	int r;
 
-	r = read_trend(s, rq, &runs, e);
+	r = read_trend(s, rq, &t, e);
 	if (r < 0)
 		return r;
-	is_change = find_changes(&runs);
+	is_change = find_changes(&t);
 	page_begin(out, rq, NAV_TRENDS, title, true);
 	strbuf_adds(out, "<h1>");
 	html_text(out, rq->parts[1]);
@@ -157,29 +201,11 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 			 "<th scope=col>kernel<th scope=col>verdict<th scope=col class=num>worst"
 			 "<th scope=col class=num>p99<th scope=col class=num>p50<th scope=col "
 			 "class=num>over<th scope=col>change</thead><tbody>\n");
-	for (size_t i = 0; i < runs.n && i < ROWS_SHOWN; i++) {
-		const struct run *run = runs.runs[i];
-		auto_free char *name = view_kernel_name(run);
-
-		strbuf_adds(out, "<tr><td class=when>");
-		html_time(out, run->started_wall_ns);
-		strbuf_adds(out, "<th scope=row>");
-		html_link(out, rq, "runs/", run->id, name);
-		strbuf_adds(out, "<td>");
-		html_verdict(out, run->result.verdict);
-		strbuf_adds(out, "<td class=num>");
-		html_ms(out, run->result.worst_us);
-		strbuf_adds(out, "<td class=num>");
-		html_ms(out, run->result.p99_us);
-		strbuf_adds(out, "<td class=num>");
-		html_ms(out, run->result.p50_us);
-		strbuf_addf(out, "<td class=num>%u/%u<td>%s\n", run->result.over, run->result.valid,
-			    is_change[i] ? "level changes here" : "");
-	}
+	for (left = t.n; left > 0 && t.n - left < ROWS_SHOWN; left--)
+		add_trend_row(out, rq, &t, &t.points[left - 1], is_change[left - 1]);
 	strbuf_adds(out, "</tbody></table>");
-	if (runs.n > ROWS_SHOWN) {
-		strbuf_addf(out, "<p class=dim>and %zu older runs, all of them as ",
-			    runs.n - ROWS_SHOWN);
+	if (left) {
+		strbuf_addf(out, "<p class=dim>and %zu older runs, all of them as ", left);
 		strbuf_adds(out, "<a href=\"");
 		page_api_url(out, rq, "trends/", rq->parts[0], "/", rq->parts[1], "/", rq->parts[2],
 			     NULL);
@@ -191,43 +217,57 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 	return 0;
 }
 
-int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+static void set_us(json_t *obj, const char *key, int64_t us)
 {
-	auto_run_list struct run_list runs = {0};
-	auto_free bool *is_change = NULL;
-	json_t *root;
-	json_t *points;
-	int r;
+	if (us >= 0)
+		set_real(obj, key, (double)us / 1000.0);
+}
 
-	r = read_trend(s, rq, &runs, e);
-	if (r < 0)
-		return r;
-	is_change = find_changes(&runs);
-	root = json_object();
-	points = json_array();
-	for (size_t i = runs.n; i-- > 0;) {
-		const struct run *run = runs.runs[i];
-		auto_free char *name = view_kernel_name(run);
-		json_t *obj = json_object();
+/* One point after the other becomes text: a year has thousands, of few kernels. */
+static void add_points(struct strbuf *out, const struct store_trend *t, const bool *is_change)
+{
+	auto_free char **names = xcalloc(t->n_builds + 1, sizeof(*names));
+	json_t *obj = json_object();
 
-		set_text(obj, "run", run->id);
-		set_text(obj, "kernel", run->kernel);
-		set_text(obj, "kernel_name", name);
-		set_text(obj, "verdict", verdict_name(run->result.verdict));
-		set_count(obj, "started_s", (uint64_t)(run->started_wall_ns / NSEC_PER_SEC));
-		set(obj, "limit_ms", json_real((double)run->limit_us / 1000.0));
-		if (run->result.worst_us >= 0)
-			set(obj, "worst_ms", json_real((double)run->result.worst_us / 1000.0));
-		if (run->result.p99_us >= 0)
-			set(obj, "p99_ms", json_real((double)run->result.p99_us / 1000.0));
-		if (run->result.p50_us >= 0)
-			set(obj, "p50_ms", json_real((double)run->result.p50_us / 1000.0));
+	for (size_t i = 0; i < t->n_builds; i++)
+		names[i] = build_name(&t->builds[i]);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct store_point *p = &t->points[i];
+
+		json_object_clear(obj);
+		set_text(obj, "run", p->run_id);
+		set_text(obj, "kernel", t->builds[p->build].name);
+		set_text(obj, "kernel_name", names[p->build]);
+		set_text(obj, "verdict", verdict_name(p->verdict));
+		set_count(obj, "started_s", (uint64_t)(p->started_wall_ns / NSEC_PER_SEC));
+		set_us(obj, "limit_ms", p->limit_us);
+		set_us(obj, "worst_ms", p->worst_us);
+		set_us(obj, "p99_ms", p->p99_us);
+		set_us(obj, "p50_ms", p->p50_us);
 		if (is_change[i])
 			set(obj, "is_change", json_true());
-		append(points, obj);
+		strbuf_adds(out, i ? "," : "");
+		report_add_value(out, json_incref(obj));
 	}
-	set(root, "points", points);
-	reply_json(rp, root);
+	json_decref(obj);
+	for (size_t i = 0; i < t->n_builds; i++)
+		free(names[i]);
+}
+
+int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	auto_trend struct store_trend t = {0};
+	auto_free bool *is_change = NULL;
+	int r;
+
+	r = read_trend(s, rq, &t, e);
+	if (r < 0)
+		return r;
+	is_change = find_changes(&t);
+	rp->type = "application/json";
+	strbuf_adds(&rp->body, "{\"points\":[");
+	add_points(&rp->body, &t, is_change);
+	strbuf_adds(&rp->body, "]}\n");
 	rp->fresh_ns = FRESH_NS;
 	return 0;
 }

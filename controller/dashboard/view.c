@@ -5,7 +5,6 @@
 #include "base/waiter.h"
 #include "report/text.h"
 
-#include <ctype.h>
 #include <string.h>
 
 void run_list_release(struct run_list *l)
@@ -65,24 +64,6 @@ void view_night(int64_t wall_ns, int64_t now_wall_ns, char ret[11])
 		ret[5] = '\0';
 }
 
-/* "6.1" of "6.1.0-57-amd64": two numbers, and where they end. */
-static size_t series_length(const char *release)
-{
-	size_t n = strspn(release, "0123456789");
-
-	if (n && release[n] == '.' && isdigit((unsigned char)release[n + 1]))
-		n += 1 + strspn(release + n + 1, "0123456789");
-	return n;
-}
-
-/* "amd64" of "6.1.0-57-amd64"; "" without one. */
-static const char *flavour(const char *release)
-{
-	const char *dash = strrchr(release, '-');
-
-	return dash && !isdigit((unsigned char)dash[1]) ? dash : "";
-}
-
 static bool is_same_text(const char *a, const char *b)
 {
 	return strcmp(text_or_empty(a), text_or_empty(b)) == 0;
@@ -98,10 +79,10 @@ bool view_is_same_kernel_series(const struct run *a, const struct run *b)
 {
 	const char *ra = text_or_empty(a->kernel_release);
 	const char *rb = text_or_empty(b->kernel_release);
-	size_t na = series_length(ra);
+	size_t na = release_series_length(ra);
 
-	return is_same_text(a->append, b->append) && na == series_length(rb) &&
-	       strncmp(ra, rb, na) == 0 && strcmp(flavour(ra), flavour(rb)) == 0;
+	return is_same_text(a->append, b->append) && na == release_series_length(rb) &&
+	       strncmp(ra, rb, na) == 0 && strcmp(release_flavour(ra), release_flavour(rb)) == 0;
 }
 
 bool view_is_same_series(const struct run *a, const struct run *b)

@@ -2,6 +2,8 @@
 /* schema.c - the tables of a store. */
 #include "schema.h"
 
+#define DIGITS "'0123456789'"
+
 /*
  * migrations[i] brings a store of version i to version i + 1. Unknown values are NULL; times end in
  * their unit and clock; what other rows point to has a number of its own as key. The words in
@@ -320,6 +322,61 @@ static const char *const migrations[] = {
 	"  wall_ns {int} NOT NULL,"
 	"  PRIMARY KEY (bisect, seq)"
 	") {keyed};",
+
+	/*
+	 * 3: what an overview of many runs asks for. A series is what may be compared over time; a
+	 * cell is a kernel build in a series, with its newest run that has ended. The kernel series
+	 * of what is there already is cut out of the release here as release_series_length() and
+	 * release_flavour() do it.
+	 */
+	"CREATE TABLE series ("
+	"  series {key},"
+	"  rig_name {text} NOT NULL,"
+	"  rig_class {text} NOT NULL,"
+	"  scenario {text} NOT NULL,"
+	"  limit_us {int} NOT NULL,"
+	"  append {text} NOT NULL,"
+	"  kernel_series {text} NOT NULL,"
+	"  UNIQUE (rig_name, rig_class, scenario, limit_us, append, kernel_series)"
+	") {strict};"
+	"CREATE TABLE cut_releases AS"
+	" SELECT kernel_build,"
+	"  CASE WHEN length(rest) < length(release) AND length(rest) > 1"
+	"    AND substr(rest, 1, 1) = '.' AND strpos(" DIGITS ", substr(rest, 2, 1)) > 0"
+	"   THEN substr(release, 1, length(release) - length(ltrim(substr(rest, 2), " DIGITS ")))"
+	"   ELSE substr(release, 1, length(release) - length(rest)) END ||"
+	"  CASE WHEN dashed = '' THEN ''"
+	"   WHEN length(dashed) < length(release)"
+	"    AND strpos(" DIGITS ", substr(release, length(dashed) + 1, 1)) > 0 THEN ''"
+	"   ELSE '-' || substr(release, length(dashed) + 1) END AS kernel_series"
+	" FROM (SELECT kernel_build, release, ltrim(release, " DIGITS ") AS rest,"
+	"  rtrim(release, replace(release, '-', '')) AS dashed FROM kernel_builds) AS parts;"
+	"CREATE UNIQUE INDEX cut_releases_key ON cut_releases (kernel_build);"
+	"INSERT INTO series (rig_name, rig_class, scenario, limit_us, append, kernel_series)"
+	" SELECT DISTINCT rigs.name, class, scenario, limit_us, append, kernel_series"
+	" FROM runs JOIN rigs ON rigs.rig = runs.rig"
+	" JOIN cut_releases AS c ON c.kernel_build = runs.kernel_build;"
+	"ALTER TABLE runs ADD COLUMN series {int} REFERENCES series;"
+	"UPDATE runs SET series = (SELECT s.series FROM series AS s, rigs, cut_releases AS c"
+	"  WHERE rigs.rig = runs.rig AND c.kernel_build = runs.kernel_build"
+	"  AND s.rig_name = rigs.name AND s.rig_class = rigs.class AND s.scenario = runs.scenario"
+	"  AND s.limit_us = runs.limit_us AND s.append = runs.append"
+	"  AND s.kernel_series = c.kernel_series);"
+	"DROP TABLE cut_releases;"
+	"CREATE INDEX runs_series ON runs (series, started_wall_ns, run);"
+	"CREATE INDEX runs_verdict ON runs (series, verdict, started_wall_ns, run);"
+	"CREATE TABLE cells ("
+	"  series {int} NOT NULL REFERENCES series,"
+	"  kernel_build {int} NOT NULL REFERENCES kernel_builds,"
+	"  run {int} NOT NULL REFERENCES runs,"
+	"  started_wall_ns {int} NOT NULL," /* of that run */
+	"  PRIMARY KEY (series, kernel_build)"
+	") {keyed};"
+	"INSERT INTO cells SELECT series, kernel_build, run, started_wall_ns FROM"
+	"  (SELECT series, kernel_build, run, started_wall_ns, row_number() OVER"
+	"   (PARTITION BY series, kernel_build ORDER BY started_wall_ns DESC, run DESC) AS nr"
+	"   FROM runs WHERE ended_wall_ns IS NOT NULL) AS ended WHERE nr = 1;"
+	"CREATE INDEX cells_newest ON cells (series, started_wall_ns);",
 };
 
 const int schema_newest = (int)ARRAY_SIZE(migrations);
@@ -327,7 +384,9 @@ const int schema_newest = (int)ARRAY_SIZE(migrations);
 const struct schema_table schema_tables[] = {
 	{"rigs", "rig", true},
 	{"kernel_builds", "kernel_build", true},
+	{"series", "series", true},
 	{"runs", "run", true},
+	{"cells", "series, kernel_build", false},
 	{"boots", "run, number", false},
 	{"trials", "trial", true},
 	{"evidence", "trial, name", false},

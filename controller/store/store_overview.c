@@ -18,109 +18,115 @@ static void overview_reset(struct overview *o)
 	o->n = 0;
 }
 
-#define DIGITS "'0123456789'"
+/* What the question about kernels lets through: of runs r, and of cells c. */
+#define KERNEL_MATCHES                                                                     \
+	" AND (strpos(r.kernel_label, $2) > 0 OR EXISTS (SELECT 1 FROM kernel_builds AS k" \
+	" WHERE k.kernel_build = r.kernel_build AND strpos(k.name, $2) > 0))"
+#define CELL_MATCHES " AND EXISTS (SELECT 1 FROM runs AS r WHERE r.run = c.run" KERNEL_MATCHES ")"
+/* A series s without such a cell, whose newest run is none either, is not looked through. */
+#define SERIES_MATCHES                                                                      \
+	" AND (EXISTS (SELECT 1 FROM cells AS c WHERE c.series = s.series" CELL_MATCHES ")" \
+	" OR EXISTS (SELECT 1 FROM (SELECT * FROM runs WHERE series = s.series"             \
+	"  ORDER BY started_wall_ns DESC, run DESC LIMIT 1) AS r"                           \
+	"  WHERE r.run IS NOT NULL" KERNEL_MATCHES "))"
+#define ANY_KERNEL " AND CAST($2 AS TEXT) IS NULL"
 
 /*
- * Texts are compared once a kernel build and once a rig; what is sorted for each run are numbers.
- * age: 1 = newest. Every part gives ages. The LEFT JOINs always find their row: they keep SQLite
- * from beginning with the small tables, which after an ANALYZE costs a minute at a million trials.
+ * No part reads all runs: each one of a series is found by an index (runs_series, runs_verdict,
+ * cells_newest), and the other parts work on what was found. Numbers stand for texts: place = the
+ * rig's, subject = the matrix', line = the series' on all rigs; each is one of the series in it.
+ * CROSS JOIN keeps SQLite to the order of the tables.
+ *
+ * What the question about kernels lets through goes to each "%s".
  */
 static const char overview_sql[] =
 	"WITH newest AS MATERIALIZED ("
-	"  SELECT run, runs.rig, kernel_build, append, scenario, limit_us, started_wall_ns,"
-	"   ended_wall_ns IS NOT NULL AS is_ended, verdict,"
-	"   row_number() OVER (ORDER BY started_wall_ns DESC, run DESC) AS age"
-	"  FROM runs JOIN rigs ON rigs.rig = runs.rig JOIN kernel_builds USING (kernel_build)"
-	"  WHERE started_wall_ns >= $1"
-	"  AND ($2 IS NULL OR strpos(kernel_builds.name, $2) > 0 OR strpos(kernel_label, $2) > 0)"
-	"  AND ($3 IS NULL OR rigs.name = $3) AND ($4 IS NULL OR scenario = $4)"
-	"  AND ($5 IS NULL OR rigs.class = $5)"
-	"  ORDER BY started_wall_ns DESC, run DESC LIMIT $6),"
-	" parts AS ("
-	"  SELECT kernel_build, release, ltrim(release, " DIGITS ") AS rest,"
-	"   rtrim(release, replace(release, '-', '')) AS dashed FROM kernel_builds"
-	"  WHERE kernel_build IN (SELECT kernel_build FROM newest)),"
-	" cut AS ("
-	"  SELECT kernel_build,"
-	"   CASE WHEN length(rest) < length(release) AND length(rest) > 1"
-	"     AND substr(rest, 1, 1) = '.' AND strpos(" DIGITS ", substr(rest, 2, 1)) > 0"
-	"    THEN substr(release, 1,"
-	"     length(release) - length(ltrim(substr(rest, 2), " DIGITS ")))"
-	"    ELSE substr(release, 1, length(release) - length(rest)) END AS numbers,"
-	"   CASE WHEN dashed = '' THEN ''"
-	"    WHEN length(dashed) < length(release)"
-	"     AND strpos(" DIGITS ", substr(release, length(dashed) + 1, 1)) > 0 THEN ''"
-	"    ELSE '-' || substr(release, length(dashed) + 1) END AS flavour FROM parts),"
-	" lines AS MATERIALIZED ("
-	"  SELECT kernel_build, min(kernel_build) OVER (PARTITION BY numbers, flavour) AS line"
-	"  FROM cut),"
-	" places AS MATERIALIZED ("
-	"  SELECT rig, class, min(rig) OVER (PARTITION BY name, class) AS place,"
-	"   min(rig) OVER (PARTITION BY class) AS kind FROM rigs),"
-	" tasks AS MATERIALIZED ("
-	"  SELECT append, scenario, limit_us, task,"
-	"   min(task) OVER (PARTITION BY scenario, limit_us) AS subject"
-	"  FROM (SELECT append, scenario, limit_us, min(age) AS task FROM newest"
-	"   GROUP BY append, scenario, limit_us) AS t),"
-	" recent AS MATERIALIZED ("
-	"  SELECT run, age, place, kind, line, kernel_build, task, subject, is_ended,"
-	"   CASE WHEN is_ended AND verdict = 'PASS' THEN age END AS pass_age,"
-	"   CASE WHEN is_ended AND verdict = 'FAIL' THEN age END AS fail_age"
-	"  FROM newest LEFT JOIN tasks USING (append, scenario, limit_us)"
-	"  LEFT JOIN places USING (rig) LEFT JOIN lines USING (kernel_build)),"
-	" groups_seen AS MATERIALIZED ("
-	"  SELECT place, kind, line, kernel_build, task, subject, min(age) AS any_age,"
-	"   min(CASE WHEN is_ended THEN age END) AS age,"
-	"   min(pass_age) AS pass_age, min(fail_age) AS fail_age FROM recent"
-	"  GROUP BY place, kind, line, kernel_build, task, subject),"
-	/* the matrix */
-	" builds AS ("
-	"  SELECT kind, line, kernel_build, task, subject, min(age) AS age FROM groups_seen"
-	"  WHERE age IS NOT NULL GROUP BY kind, line, kernel_build, task, subject),"
-	" firsts AS ("
-	"  SELECT kind, kernel_build, task, subject, age,"
-	"   age > min(age) OVER (PARTITION BY kind, line, task) AS is_older FROM builds),"
-	" rows_shown AS MATERIALIZED ("
-	"  SELECT kind, kernel_build, task, is_older,"
-	"   row_number() OVER (PARTITION BY kind, subject, is_older ORDER BY age) AS row_nr"
-	"  FROM firsts),"
+	"  SELECT *, (SELECT run FROM runs AS r WHERE r.series = s.series%s"
+	"   ORDER BY started_wall_ns DESC, run DESC LIMIT 1) AS newest_run,"
+	"   (SELECT max(started_wall_ns) FROM runs AS r WHERE r.series = s.series%s) AS newest_ns,"
+	"   CASE WHEN $2 IS NULL THEN (SELECT started_wall_ns FROM cells AS c"
+	"    WHERE c.series = s.series ORDER BY started_wall_ns DESC LIMIT 1 OFFSET $6) END"
+	"   AS oldest_ns"
+	"  FROM series AS s WHERE ($3 IS NULL OR rig_name = $3) AND ($4 IS NULL OR scenario = $4)"
+	"  AND ($5 IS NULL OR rig_class = $5)%s),"
+	" seen AS MATERIALIZED ("
+	"  SELECT series, newest_run, newest_ns,"
+	"   CASE WHEN oldest_ns > $1 THEN oldest_ns ELSE $1 END AS from_ns,"
+	"   min(series) OVER (PARTITION BY rig_class, rig_name) AS place,"
+	"   min(series) OVER (PARTITION BY rig_class, scenario, limit_us) AS subject,"
+	"   min(series) OVER (PARTITION BY rig_class, scenario, limit_us, append, kernel_series)"
+	"   AS line FROM newest WHERE newest_ns >= $1),"
 	/* changes: of two verdicts the one whose newest run is older is the one before */
-	" turns AS ("
-	"  SELECT place, line, task, min(pass_age) AS pass_age, min(fail_age) AS fail_age"
-	"  FROM groups_seen GROUP BY place, line, task),"
+	" judged AS MATERIALIZED ("
+	"  SELECT series,"
+	"   (SELECT run FROM runs AS r WHERE r.series = seen.series AND verdict = 'PASS'"
+	"    AND ended_wall_ns IS NOT NULL%s ORDER BY started_wall_ns DESC, run DESC LIMIT 1)"
+	"   AS pass_run,"
+	"   (SELECT run FROM runs AS r WHERE r.series = seen.series AND verdict = 'FAIL'"
+	"    AND ended_wall_ns IS NOT NULL%s ORDER BY started_wall_ns DESC, run DESC LIMIT 1)"
+	"   AS fail_run FROM seen),"
+	" turns AS MATERIALIZED ("
+	"  SELECT judged.series, pass_run, fail_run, CASE WHEN fail_run IS NULL THEN 1"
+	"   WHEN pass_run IS NULL THEN 0"
+	"   WHEN (p.started_wall_ns, p.run) > (f.started_wall_ns, f.run) THEN 1 ELSE 0 END"
+	"   AS is_pass, p.started_wall_ns AS pass_ns, f.started_wall_ns AS fail_ns"
+	"  FROM judged LEFT JOIN runs AS p ON p.run = pass_run"
+	"  LEFT JOIN runs AS f ON f.run = fail_run"
+	"  WHERE pass_run IS NOT NULL OR fail_run IS NOT NULL),"
 	" changes AS MATERIALIZED ("
-	"  SELECT place, line, task,"
-	"   CASE WHEN fail_age IS NULL OR pass_age < fail_age THEN pass_age ELSE fail_age END"
-	"   AS now_age,"
-	"   CASE WHEN pass_age > fail_age THEN pass_age WHEN fail_age > pass_age THEN fail_age END"
-	"   AS was_age FROM turns WHERE pass_age IS NOT NULL OR fail_age IS NOT NULL),"
+	"  SELECT series, CASE WHEN is_pass = 1 THEN 'PASS' ELSE 'FAIL' END AS verdict,"
+	"   CASE WHEN is_pass = 1 THEN pass_run ELSE fail_run END AS now_run,"
+	"   CASE WHEN is_pass = 1 THEN fail_run ELSE pass_run END AS was_run,"
+	"   CASE WHEN is_pass = 1 THEN fail_ns ELSE pass_ns END AS was_ns FROM turns),"
+	/* the matrix: a build among the newest of its line is so in one of its series, too */
+	" recent AS MATERIALIZED ("
+	"  SELECT c.series, place, subject, line, c.kernel_build, c.run, c.started_wall_ns"
+	"  FROM seen CROSS JOIN cells AS c"
+	"  WHERE c.series = seen.series AND c.started_wall_ns >= from_ns%s),"
+	" builds AS ("
+	"  SELECT *, row_number() OVER (PARTITION BY line, kernel_build"
+	"   ORDER BY started_wall_ns DESC, run DESC) AS nr FROM recent),"
+	" firsts AS ("
+	"  SELECT *, row_number() OVER (PARTITION BY line"
+	"   ORDER BY started_wall_ns DESC, run DESC) > 1 AS is_older FROM builds WHERE nr = 1),"
+	" rows_shown AS MATERIALIZED ("
+	"  SELECT line, kernel_build, is_older, row_number() OVER (PARTITION BY subject, is_older"
+	"   ORDER BY started_wall_ns DESC, run DESC) AS row_nr FROM firsts),"
+	" of_rigs AS ("
+	"  SELECT newest_run AS run, row_number() OVER (PARTITION BY place"
+	"   ORDER BY newest_ns DESC, newest_run DESC) AS nr FROM seen"
+	"  UNION ALL SELECT run, row_number() OVER (PARTITION BY place"
+	"   ORDER BY started_wall_ns DESC, run DESC) FROM recent),"
 	" kept AS ("
-	"  SELECT min(any_age) AS age FROM groups_seen GROUP BY place"
-	"  UNION SELECT min(age) FROM groups_seen WHERE age IS NOT NULL GROUP BY place"
-	"  UNION SELECT g.age FROM rows_shown AS s JOIN groups_seen AS g ON g.kind = s.kind"
-	"   AND g.kernel_build = s.kernel_build AND g.task = s.task"
-	"   WHERE (NOT s.is_older OR s.row_nr <= $7) AND g.age IS NOT NULL"
-	"  UNION SELECT now_age FROM changes"
-	"  UNION SELECT was_age FROM changes WHERE was_age IS NOT NULL"
-	"  UNION SELECT max(coalesce(r.pass_age, r.fail_age)) FROM recent AS r"
-	"   JOIN changes AS c ON c.place = r.place AND c.line = r.line AND c.task = r.task"
-	"   WHERE (r.pass_age IS NOT NULL OR r.fail_age IS NOT NULL)"
-	"   AND (c.was_age IS NULL OR r.age < c.was_age) GROUP BY c.now_age)"
-	" SELECT " STORE_RUN_COLUMNS
-	" FROM runs JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
-	" WHERE run IN (SELECT recent.run FROM kept JOIN recent ON recent.age = kept.age)"
-	" ORDER BY started_wall_ns DESC, run DESC";
+	"  SELECT run AS kept_run FROM of_rigs WHERE nr = 1"
+	"  UNION SELECT c.run FROM rows_shown AS s CROSS JOIN seen CROSS JOIN cells AS c"
+	"   WHERE seen.line = s.line AND c.series = seen.series AND c.kernel_build = s.kernel_build"
+	"   AND (NOT s.is_older OR s.row_nr <= $6) AND c.started_wall_ns >= $1%s"
+	"  UNION SELECT now_run FROM changes"
+	"  UNION SELECT was_run FROM changes WHERE was_run IS NOT NULL"
+	"  UNION SELECT (SELECT run FROM runs AS r WHERE r.series = changes.series"
+	"    AND r.verdict = changes.verdict AND ended_wall_ns IS NOT NULL"
+	"    AND (was_run IS NULL OR (started_wall_ns, run) > (was_ns, was_run))%s"
+	"    ORDER BY started_wall_ns, run LIMIT 1) FROM changes)"
+	" SELECT " STORE_RUN_COLUMNS " FROM kept CROSS JOIN runs"
+	" JOIN rigs USING (rig) JOIN kernel_builds USING (kernel_build)"
+	" WHERE runs.run = kept_run ORDER BY started_wall_ns DESC, run DESC";
 
 static int select_overview(struct db *db, void *arg, struct err *e)
 {
 	struct overview *o = arg;
 	const struct store_overview_filter *f = o->filter;
+	const char *kernel = f->kernel ? KERNEL_MATCHES : ANY_KERNEL;
+	const char *series = f->kernel ? SERIES_MATCHES : ANY_KERNEL;
+	const char *cell = f->kernel ? CELL_MATCHES : ANY_KERNEL;
+	auto_free char *sql =
+		xasprintf(overview_sql, kernel, kernel, series, kernel, kernel, cell, cell, kernel);
 	auto_query struct query q = {0};
 	int res;
 
 	overview_reset(o);
 
-	res = query_begin(db, overview_sql, &q, e);
+	res = query_begin(db, sql, &q, e);
 	if (res < 0)
 		return res;
 
@@ -129,7 +135,6 @@ static int select_overview(struct db *db, void *arg, struct err *e)
 	put_text_or_null(&q, f->rig);
 	put_text_or_null(&q, f->scenario);
 	put_text_or_null(&q, f->rig_class);
-	put_i64(&q, f->last);
 	put_i64(&q, f->older);
 	while ((res = query_next(&q, e)) > 0) {
 		struct run *r = xcalloc(1, sizeof(*r));

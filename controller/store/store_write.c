@@ -99,6 +99,137 @@ static int find_kernel(struct db *db, const struct run *r, int64_t *ret, struct 
 	return find_key(&q, ret, e);
 }
 
+/* 6 parameters: what a series is known by. */
+static void put_series(struct query *q, const struct run *r, const char *kernel_series)
+{
+	put_text(q, r->rig);
+	put_text(q, r->rig_class);
+	put_text(q, r->scenario);
+	put_i64(q, r->limit_us);
+	put_text(q, r->append);
+	put_text(q, kernel_series);
+}
+
+static int insert_series(struct db *db, const struct run *r, const char *kernel_series,
+			 struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(db,
+			  "INSERT INTO series (rig_name, rig_class, scenario, limit_us, append,"
+			  " kernel_series) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+			  &q, e);
+	if (res < 0)
+		return res;
+
+	put_series(&q, r, kernel_series);
+	return query_run(&q, e);
+}
+
+static int find_series(struct db *db, const struct run *r, const char *kernel_series, int64_t *ret,
+		       struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(db,
+			  "SELECT series FROM series WHERE rig_name = $1 AND rig_class = $2"
+			  " AND scenario = $3 AND limit_us = $4 AND append = $5"
+			  " AND kernel_series = $6",
+			  &q, e);
+	if (res < 0)
+		return res;
+
+	put_series(&q, r, kernel_series);
+	return find_key(&q, ret, e);
+}
+
+static int require_series(struct db *db, const struct run *r, int64_t *ret, struct err *e)
+{
+	const char *release = r->kernel_release ? r->kernel_release : "";
+	auto_free char *kernel_series = xasprintf("%.*s%s", (int)release_series_length(release),
+						  release, release_flavour(release));
+	int res;
+
+	res = insert_series(db, r, kernel_series, e);
+	if (res < 0)
+		return res;
+
+	res = find_series(db, r, kernel_series, ret, e);
+	return res == 0 ? db_damaged("series", e) : res;
+}
+
+/* The run has ended: its cell shows it unless a newer one is there. */
+static int raise_cell(struct db *db, int64_t run, struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(
+		db,
+		"INSERT INTO cells (series, kernel_build, run, started_wall_ns)"
+		" SELECT series, kernel_build, run, started_wall_ns FROM runs WHERE run = $1"
+		" ON CONFLICT (series, kernel_build) DO UPDATE SET run = excluded.run,"
+		" started_wall_ns = excluded.started_wall_ns"
+		" WHERE (cells.started_wall_ns, cells.run)"
+		"  < (excluded.started_wall_ns, excluded.run)",
+		&q, e);
+	if (res < 0)
+		return res;
+
+	put_i64(&q, run);
+	return query_run(&q, e);
+}
+
+/* The newest run of the same cell that has ended. 1 = found, 0 = there is none. */
+static int find_newest_ended(struct db *db, int64_t run, int64_t *ret, struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(db,
+			  "SELECT r.run FROM runs AS r JOIN runs AS this ON this.run = $1"
+			  " WHERE r.series = this.series AND r.kernel_build = this.kernel_build"
+			  " AND r.ended_wall_ns IS NOT NULL"
+			  " ORDER BY r.started_wall_ns DESC, r.run DESC LIMIT 1",
+			  &q, e);
+	if (res < 0)
+		return res;
+
+	put_i64(&q, run);
+	return find_key(&q, ret, e);
+}
+
+/* The run goes on: a cell that showed it (a run that was taken up again) goes back to the one
+   before. */
+static int lower_cell(struct db *db, int64_t run, struct err *e)
+{
+	auto_query struct query q = {0};
+	int64_t rows = 0, newest = 0;
+	int res;
+
+	res = query_begin(db,
+			  "DELETE FROM cells WHERE run = $1 AND (series, kernel_build) ="
+			  " (SELECT series, kernel_build FROM runs WHERE run = $1)",
+			  &q, e);
+	if (res < 0)
+		return res;
+
+	put_i64(&q, run);
+	res = query_run_counted(&q, &rows, e);
+	if (res < 0 || rows == 0)
+		return res;
+
+	res = find_newest_ended(db, run, &newest, e);
+	return res > 0 ? raise_cell(db, newest, e) : res;
+}
+
+static int update_cell(struct db *db, int64_t run, const struct run *r, struct err *e)
+{
+	return r->ended_wall_ns ? raise_cell(db, run, e) : lower_cell(db, run, e);
+}
+
 /* 1 = found, 0 = the run is not there. */
 static int find_run(struct db *db, const char *id, int64_t *ret, struct err *e)
 {
@@ -145,7 +276,12 @@ static void put_result(struct query *q, const struct run *r)
 	put_real(q, j->over_high);
 }
 
-static int insert_run(struct db *db, const struct run *r, int64_t rig, int64_t kernel,
+/* What the rows of a run point to. */
+struct run_keys {
+	int64_t rig, kernel, series;
+};
+
+static int insert_run(struct db *db, const struct run *r, const struct run_keys *keys, int64_t *ret,
 		      struct err *e)
 {
 	auto_query struct query q = {0};
@@ -157,16 +293,17 @@ static int insert_run(struct db *db, const struct run *r, int64_t rig, int64_t k
 		" scenario_sha256, started_wall_ns, limit_us, planned_valid, tolerated_over,"
 		" confidence, ended_wall_ns, rig_fault, untestable, verdict, reason,"
 		" strength, valid, over, invalid, crashes, boots, boots_over, is_clustered,"
-		" worst_us, p50_us, p99_us, over_low, over_high)"
+		" worst_us, p50_us, p99_us, over_low, over_high, series)"
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"
-		" $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)",
+		" $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)"
+		" RETURNING run",
 		&q, e);
 	if (res < 0)
 		return res;
 
 	put_text(&q, r->id);
-	put_i64(&q, rig);
-	put_i64(&q, kernel);
+	put_i64(&q, keys->rig);
+	put_i64(&q, keys->kernel);
 	put_text(&q, r->kernel_label);
 	put_text(&q, r->append);
 	put_text(&q, r->scenario);
@@ -180,14 +317,17 @@ static int insert_run(struct db *db, const struct run *r, int64_t rig, int64_t k
 	put_text_or_null(&q, r->rig_fault);
 	put_text_or_null(&q, r->untestable);
 	put_result(&q, r);
-	return query_run(&q, e);
+	put_i64(&q, keys->series);
+	res = find_key(&q, ret, e);
+	return res == 0 ? db_damaged("runs", e) : res;
 }
 
 static int begin_run(struct db *db, void *arg, struct err *e)
 {
 	struct write *write = arg;
 	const struct run *r = write->r;
-	int64_t run, rig = 0, kernel = 0;
+	struct run_keys keys = {0};
+	int64_t run = 0;
 	int res;
 
 	res = find_run(db, r->id, &run, e);
@@ -202,7 +342,7 @@ static int begin_run(struct db *db, void *arg, struct err *e)
 	if (res < 0)
 		return res;
 
-	res = find_rig(db, r, &rig, e);
+	res = find_rig(db, r, &keys.rig, e);
 	if (res <= 0)
 		return res < 0 ? res : db_damaged("rigs", e);
 
@@ -210,13 +350,19 @@ static int begin_run(struct db *db, void *arg, struct err *e)
 	if (res < 0)
 		return res;
 
-	res = find_kernel(db, r, &kernel, e);
+	res = find_kernel(db, r, &keys.kernel, e);
 	if (res <= 0)
 		return res < 0 ? res : db_damaged("kernel builds", e);
 
-	res = insert_run(db, r, rig, kernel, e);
+	res = require_series(db, r, &keys.series, e);
+	if (res < 0)
+		return res;
+
+	res = insert_run(db, r, &keys, &run, e);
+	if (res >= 0 && r->ended_wall_ns)
+		res = raise_cell(db, run, e);
 	write->has_written = res >= 0;
-	return res;
+	return res < 0 ? res : 0;
 }
 
 int store_run_begin(struct store *st, const struct run *r, struct err *e)
@@ -260,7 +406,8 @@ int store_write_run(struct db *db, const struct run *r, struct err *e)
 	put_text_or_null(&q, r->untestable);
 	put_result(&q, r);
 	put_i64(&q, run);
-	return query_run(&q, e);
+	res = query_run(&q, e);
+	return res < 0 ? res : update_cell(db, run, r, e);
 }
 
 static int update_run(struct db *db, void *arg, struct err *e)

@@ -2,6 +2,7 @@
 /* model.c - the data of a run: evidence, the rows of a trial, and the way to the verdict. */
 #include "trial/trial.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -278,4 +279,20 @@ bool trial_number(const struct trial *t, const char *name, int64_t *ret)
 	if (n)
 		*ret = n->value;
 	return n != NULL;
+}
+
+size_t release_series_length(const char *release)
+{
+	size_t n = strspn(release, "0123456789");
+
+	if (n && release[n] == '.' && isdigit((unsigned char)release[n + 1]))
+		n += 1 + strspn(release + n + 1, "0123456789");
+	return n;
+}
+
+const char *release_flavour(const char *release)
+{
+	const char *dash = strrchr(release, '-');
+
+	return dash && !isdigit((unsigned char)dash[1]) ? dash : "";
 }

@@ -4,108 +4,17 @@
  * which: "sqlite", or "postgres" with its location in STALLRIG_TEST_POSTGRES.
  */
 #include "base/waiter.h"
+#include "contract_util.h"
 #include "store/copy.h"
 #include "store/nights.h"
 #include "store/query.h"
 #include "store/queue.h"
 #include "store/recordings.h"
-#include "store_util.h"
-
-#include <sqlite3.h>
-#ifdef STALLRIG_HAS_POSTGRES
-#include <libpq-fe.h>
-#endif
 
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
-
-static const char *postgres; /* location of the server's database, NULL: SQLite */
-
-/* ---- behind the store's back ---- */
-
-static void tamper_sqlite(struct fixture *f, const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	sqlite3_close(db);
-}
-
-#ifdef STALLRIG_HAS_POSTGRES
-static void tamper_postgres(const char *sql)
-{
-	PGconn *conn = PQconnectdb(postgres);
-	PGresult *res;
-
-	assert_int_equal(PQstatus(conn), CONNECTION_OK);
-	PQclear(PQexec(conn, "SET search_path = stallrig; SET client_min_messages = warning"));
-	res = PQexec(conn, sql);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK && PQresultStatus(res) != PGRES_TUPLES_OK)
-		fail_msg("%s: %s", sql, PQerrorMessage(conn));
-	PQclear(res);
-	PQfinish(conn);
-}
-#else
-static void tamper_postgres(const char *sql)
-{
-	fail_msg("built without libpq: %s", sql);
-}
-#endif
-
-static void tamper(struct fixture *f, const char *sql)
-{
-	if (postgres)
-		tamper_postgres(sql);
-	else
-		tamper_sqlite(f, sql);
-}
-
-static void set_version(struct fixture *f, int version)
-{
-	auto_free char *sql = xasprintf(
-		"%s = %d", postgres ? "UPDATE schema_version SET version" : "PRAGMA user_version",
-		version);
-
-	tamper(f, sql);
-}
-
-/* No store is there any more. */
-static void wipe(struct fixture *f)
-{
-	if (postgres)
-		tamper_postgres("DROP SCHEMA IF EXISTS stallrig CASCADE");
-	else
-		(void)unlink(f->path);
-}
-
-static int setup(void **state)
-{
-	struct fixture *f = xcalloc(1, sizeof(*f));
-
-	f->dir = unit_tmpdir();
-	if (postgres)
-		(void)snprintf(f->path, sizeof(f->path), "%s", postgres);
-	else
-		(void)snprintf(f->path, sizeof(f->path), "%s/results.db", f->dir);
-	wipe(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	unit_rmdir(f->dir);
-	free(f);
-	return 0;
-}
-
-/* ---- */
 
 static void test_a_run_comes_back_field_by_field(void **state)
 {
@@ -311,12 +220,15 @@ static void test_an_overview_keeps_the_turns_of_a_series_and_the_newest_of_each_
 		struct store_overview_filter filter;
 		const char *ids;
 	} cases[] = {
-		{{.last = 100, .older = 0}, "gfecb"},
-		{{.last = 100, .older = 1}, "gfedcb"},
-		{{.last = 3, .older = 1}, "gfe"},
-		{{.last = 100, .rig = "y"}, "f"},
-		{{.last = 100, .kernel = "lab", .scenario = "s", .rig_class = "c"}, "gfecb"},
-		{{.last = 100, .since_wall_ns = 6}, "gf"},
+		{{.older = 0}, "gfecb"},
+		{{.older = 1}, "gfedcb"},
+		{{.rig = "y"}, "f"},
+		{{.kernel = "lab", .scenario = "s", .rig_class = "c"}, "gfecb"},
+		{{.kernel = "none"}, ""},
+		{{.kernel = "-57"}, "dcb"},
+		/* only the series of x had a run since then; its changes are as old as they are */
+		{{.older = 1, .since_wall_ns = 7}, "gecb"},
+		{{.since_wall_ns = 8}, ""},
 	};
 	struct fixture *f = *state;
 	auto_store struct store *st = open_store(f, STORE_WRITE);
@@ -562,8 +474,8 @@ static void test_a_newer_schema_is_refused_with_both_versions(void **state)
 	make_store(f);
 	set_version(f, 99);
 
-	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 2");
-	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 2");
+	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 3");
+	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 3");
 
 	set_version(f, 0);
 	expect_open_fails(f, f->path, STORE_WRITE, EBADMSG, "schema version");
@@ -1644,8 +1556,6 @@ static void test_a_copy_in_either_direction_is_the_same(void **state)
 	copy_and_check(f, back, f->path);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -1695,15 +1605,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_copy_in_either_direction_is_the_same),
 	};
 
-	if (argc >= 2 && strcmp(argv[1], "postgres") == 0)
-		postgres = getenv("STALLRIG_TEST_POSTGRES");
-	if (argc < 2 || argc > 3 || (!postgres && strcmp(argv[1], "sqlite") != 0)) {
-		(void)fprintf(stderr, "usage: contract_store sqlite [TEST*]\n"
-				      "       tests/tools/with_postgres.sh contract_store postgres"
-				      " [TEST*]\n");
+	if (!contract_args(argc, argv))
 		return 2;
-	}
-	if (argc == 3)
-		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests_name(argv[1], tests, NULL, NULL);
 }

@@ -9,8 +9,7 @@
 struct store_overview_filter {
 	const char *scenario, *rig, *rig_class; /* exact; NULL = any */
 	const char *kernel;                     /* name or label contains this; NULL = any */
-	int64_t since_wall_ns;                  /* started then or later */
-	unsigned last;                          /* looks at the newest N of them, at least 1 */
+	int64_t since_wall_ns;                  /* series with a run that started then or later */
 	unsigned older;                         /* builds beside the newest of each series */
 };
 
@@ -18,16 +17,50 @@ struct store_overview_filter {
  * Of the runs that the filter lets through only those that an overview shows, heads and verdicts,
  * newest first:
  * - the newest run of each rig, and the newest one that has ended;
- * - the newest ended run of each scenario, limit, rig, kernel build and command line, for the
- * newest build of each kernel series and the `older` newest builds beside (of each scenario, limit
- * and rig class);
+ * - the newest ended run since then of each scenario, limit, rig, kernel build and command line,
+ *   for the newest build of each kernel series and the `older` newest builds beside (of each
+ *   scenario, limit and rig class); with `kernel` if it has that in its name or label;
  * - of each series the newest judged run (PASS or FAIL), the first one of its unbroken row of the
- *   same verdict, and the last judged one before that row.
+ *   same verdict, and the last judged one before that row, however old they are.
  * A kernel series is the first two numbers of a release and the flavour behind it; a series is one
  * on a rig with the same scenario, limit and command line. Freed as those of store_runs().
  */
 int store_overview(struct store *st, const struct store_overview_filter *f, struct run ***ret,
 		   size_t *ret_n, struct err *e) must_check;
+
+struct store_trend_filter {
+	const char *rig, *rig_class, *scenario; /* exact */
+	const char *kernel;                     /* name or label contains this; NULL = any */
+	int64_t since_wall_ns;                  /* started then or later */
+};
+
+/* A kernel build with a command line. */
+struct store_build {
+	char *name, *release, *version, *append;
+};
+
+/* A run, as a trend shows it. */
+struct store_point {
+	char *run_id;
+	int64_t series; /* points with the same number are of one series, see store_overview() */
+	size_t build;   /* index into builds */
+	enum verdict verdict; /* INCONCLUSIVE also if it was not judged yet */
+	int64_t started_wall_ns, limit_us;
+	int64_t worst_us, p99_us, p50_us; /* -1 unknown */
+	unsigned over, valid;
+};
+
+struct store_trend {
+	struct store_point *points; /* oldest first */
+	size_t n;
+	struct store_build *builds;
+	size_t n_builds;
+};
+
+/* All runs of a scenario on a rig that the filter lets through. *ret is written on success only. */
+int store_trend(struct store *st, const struct store_trend_filter *f, struct store_trend *ret,
+		struct err *e) must_check;
+void store_trend_release(struct store_trend *t);
 
 struct store_incident {
 	char *cls, *title;

@@ -188,5 +188,13 @@ void run_set_baseline(struct run *r, const struct run *base);
 /* True if a limit of the run needs a baseline. */
 bool run_needs_baseline(const struct run *r);
 
+/*
+ * A kernel series, whose builds are compared over time: the first two numbers of a release and its
+ * flavour. Of "6.1.0-57-amd64" the length of "6.1", and "-amd64" (behind the last dash; "" if that
+ * is followed by a digit or not there; points into release).
+ */
+size_t release_series_length(const char *release);
+const char *release_flavour(const char *release);
+
 /* Judges what the run holds and fills run->result. The one way from a run to its verdict. */
 void run_judge(struct run *r);
