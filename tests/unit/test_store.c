@@ -106,7 +106,7 @@ static void test_an_empty_file_becomes_a_store_only_for_a_writer(void **state)
 	assert_string_equal(store_location(st), f->path);
 	store_close(st);
 	st = open_store(f, STORE_READ);
-	assert_int_equal(store_schema_version(st), 2);
+	assert_int_equal(store_schema_version(st), 3);
 	store_close(st);
 }
 
