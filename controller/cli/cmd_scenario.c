@@ -114,19 +114,6 @@ static void explain_load(struct strbuf *out, const struct scenario *sc)
 			    sc->load.cache_floor_pct);
 }
 
-static void explain_cut(struct strbuf *out, const struct scenario *sc)
-{
-	if (sc->stimulus.unmount_first)
-		strbuf_adds(out, "The stick is unmounted. ");
-	if (sc->load.keep_reading)
-		strbuf_adds(out, "dd begins to read the device past the page cache and is still at "
-				 "it when: ");
-	strbuf_addf(out,
-		    "The stick is unplugged, which the switch must have done within %u ms; the "
-		    "kernel must report the disconnect within %u ms.",
-		    sc->stimulus.apply_timeout_ms, sc->stimulus.seen_timeout_ms);
-}
-
 static void add_step(struct strbuf *out, unsigned *number, const char *fmt, ...) printf_like(3, 4);
 
 /* "  3. " and the sentence, wrapped. */
@@ -142,6 +129,42 @@ static void add_step(struct strbuf *out, unsigned *number, const char *fmt, ...)
 	va_end(ap);
 	strbuf_adds(out, head);
 	help_add_wrapped(out, text, strlen(head), strlen(head));
+}
+
+static void add_profile(struct strbuf *out, unsigned *number, const struct scenario *sc,
+			const char *when)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (!sc->profile.hz)
+		return;
+	strbuf_addf(&text, "A profile of all CPUs is taken %s, at %u Hz%s%s.", when, sc->profile.hz,
+		    sc->profile.event ? " by " : "", text_or_empty(sc->profile.event));
+	for (unsigned i = 0; i < sc->profile.sets_count; i++) {
+		const struct scenario_symbols *s = &sc->profile.sets[i];
+
+		strbuf_addf(&text, " %s_ppm is the share of ", s->name);
+		add_list(&text, s->functions, s->functions_count);
+		if (s->releases_count) {
+			strbuf_adds(&text, " in kernels ");
+			add_list(&text, s->releases, s->releases_count);
+		}
+		strbuf_adds(&text, ".");
+	}
+	add_step(out, number, "%s", strbuf_str(&text));
+}
+
+static void explain_cut(struct strbuf *out, const struct scenario *sc)
+{
+	if (sc->stimulus.unmount_first)
+		strbuf_adds(out, "The stick is unmounted. ");
+	if (sc->load.keep_reading)
+		strbuf_adds(out, "dd begins to read the device past the page cache and is still at "
+				 "it when: ");
+	strbuf_addf(out,
+		    "The stick is unplugged, which the switch must have done within %u ms; the "
+		    "kernel must report the disconnect within %u ms.",
+		    sc->stimulus.apply_timeout_ms, sc->stimulus.seen_timeout_ms);
 }
 
 /* What is done in a trial, in that order. */
@@ -175,6 +198,7 @@ static void explain_trial(struct strbuf *out, const struct scenario *sc)
 		 "on are printed. A delay counts if it was due at most %u ms after the disconnect.",
 		 sc->window.min_ms, sc->window.max_ms, sc->probe.threshold_us,
 		 sc->window.attribution_ms);
+	add_profile(out, &n, sc, "from the cut to the end of that time");
 	if (watch.len)
 		add_step(out, &n,
 			 "If a watched probe (%s) was late by more than %u ms the machine was too "
@@ -280,6 +304,7 @@ static void explain_loads(struct strbuf *out, const struct scenario *sc)
 		add_step(out, &n, "Once a boot: '%s'", sc->prepare.setup[i]);
 	for (unsigned i = 0; i < sc->loads_count; i++)
 		add_load(out, &n, &sc->loads[i]);
+	add_profile(out, &n, sc, "of each load");
 	if (sc->hiccup.disk)
 		add_step(out, &n,
 			 "%u ms into load %s the disk '%s' completes no more than %u writes a "

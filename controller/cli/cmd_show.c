@@ -2,14 +2,71 @@
 /* cmd_show.c - everything about one trial. */
 #include "base/fdio.h"
 #include "cli/common.h"
+#include "report/profile_text.h"
 #include "report/report.h"
+#include "report/text.h"
 #include "store/recordings.h"
 
 static const struct opt options[] = {
 	{.name = "json", .type = OPT_FLAG, .help = "as JSON"},
+	{.name = "flame",
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "write a flame graph of the trial's profile as SVG to FILE, \"-\" for the standard "
+		 "output; nothing else is shown then"},
+	{.name = "folded",
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "write its call chains with their samples to FILE, as flame graph tools read them; "
+		 "as --flame"},
+	{.name = "window",
+	 .type = OPT_TEXT,
+	 .arg = "NAME",
+	 .absent = "the first",
+	 .help = "which part of the profile: a load with its jobs (dd_50), or \"cut\""},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
+
+/* The files that were asked for. */
+static int write_profile(struct cli *cli, const struct args *a, const struct run *run,
+			 const struct trial *trial, struct err *e)
+{
+	auto_profile struct profile *p = NULL;
+	const char *name = args_text(a, "window");
+	const struct profile_window *windows;
+	const struct profile_window *w = NULL;
+	auto_strbuf struct strbuf names = STRBUF_INIT;
+	size_t n;
+	int r;
+
+	r = profile_of_trial(run, trial, &p, e);
+	if (r < 0)
+		return r;
+	if (!p)
+		return err_set(e, ERR_USAGE, ENOENT, "trial %s.%u has no profile", run->id,
+			       trial->number);
+	n = profile_windows(p, &windows);
+	w = name ? profile_window(p, name) : n ? windows : NULL;
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(&names, "%s%s", i ? ", " : "", windows[i].name);
+	if (!w)
+		return err_set(e, ERR_USAGE, ENOENT, "--window '%s' is none of: %s",
+			       text_or_empty(name), strbuf_str(&names));
+	if (args_has(a, "flame")) {
+		auto_strbuf struct strbuf svg = STRBUF_INIT;
+
+		flame_svg(&svg, p, w);
+		r = cli_write(cli, args_text(a, "flame"), &svg, e);
+	}
+	if (r >= 0 && args_has(a, "folded")) {
+		auto_strbuf struct strbuf folded = STRBUF_INIT;
+
+		profile_folded(p, w, &folded);
+		r = cli_write(cli, args_text(a, "folded"), &folded, e);
+	}
+	return r;
+}
 
 static int run_show(struct cli *cli, const struct args *a, struct err *e)
 {
@@ -30,6 +87,10 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	r = store_recording_locate(st, path_shared_recordings(), cache, run, e);
 	if (r < 0)
 		return r;
+	if (args_has(a, "flame") || args_has(a, "folded"))
+		return write_profile(cli, a, run, trial, e);
+	if (args_has(a, "window"))
+		return err_set(e, ERR_USAGE, EINVAL, "--window needs --flame or --folded");
 	if (args_has(a, "json"))
 		report_trial_json(&text, run, trial);
 	else

@@ -9,6 +9,7 @@
 #include "console/console.h"
 #include "pages.h"
 #include "report/json.h"
+#include "report/profile_text.h"
 #include "report/run_text.h"
 
 #include <inttypes.h>
@@ -606,6 +607,7 @@ int page_trial(struct site *s, const struct request *rq, struct reply *rp, struc
 	add_evidence(out, t);
 	add_again(out, run, t, b);
 	add_numbers(out, t, b);
+	profile_text_add_html(out, run, t);
 	page_end(out, rq);
 	return 0;
 }

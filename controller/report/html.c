@@ -2,6 +2,7 @@
 /* html.c - runs as one self-contained page: tables, and the worst delay of each trial as a plot. */
 #include "base/waiter.h"
 #include "html_style.h"
+#include "report/profile_text.h"
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
@@ -331,6 +332,15 @@ static void add_evidence(struct strbuf *out, const struct trial *t)
 	}
 }
 
+static void add_profile(struct strbuf *out, const struct run *r, const struct trial *t)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+
+	profile_text_add_html(&text, r, t);
+	if (text.len)
+		strbuf_addf(out, "<h3>Trial %u</h3>\n%s", t->number, strbuf_str(&text));
+}
+
 static void add_trials(struct strbuf *out, const struct run *r)
 {
 	strbuf_adds(out, "<table><thead><tr><th class=num>trial<th class=num>boot"
@@ -365,6 +375,8 @@ static void add_trials(struct strbuf *out, const struct run *r)
 		strbuf_adds(out, "\n");
 	}
 	strbuf_adds(out, "</tbody></table>\n");
+	for (size_t i = 0; i < r->n_trials; i++)
+		add_profile(out, r, r->trials[i]);
 }
 
 static void add_fact(struct strbuf *out, const char *name, const char *value)

@@ -3,6 +3,7 @@
 #include "base/waiter.h"
 #include "console/console.h"
 #include "report/excerpt.h"
+#include "report/profile_text.h"
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
@@ -182,6 +183,17 @@ static void add_numbers(struct page *p, const struct trial *t)
 			    t->numbers[i].value);
 }
 
+static void add_profile(struct page *p, const struct run *r, const struct trial *t)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+
+	profile_text_add(&text, r, t);
+	if (!text.len)
+		return;
+	add_heading(p, "Profile");
+	strbuf_adds(p->out, strbuf_str(&text));
+}
+
 static void add_console(struct page *p, const struct run *r, const struct trial *t)
 {
 	const struct trial_boot *b = run_text_boot(r, t->boot);
@@ -232,5 +244,6 @@ void report_trial(struct strbuf *out, const struct run *r, const struct trial *t
 	add_delays(&p, t);
 	add_incidents(&p, t);
 	add_numbers(&p, t);
+	add_profile(&p, r, t);
 	add_console(&p, r, t);
 }

@@ -611,12 +611,17 @@ static void check_load_window(struct trial *t, const struct observation *o)
 	fill_worst(t, o);
 }
 
+static void copy_numbers(struct trial *t, const struct observation *o)
+{
+	for (size_t i = 0; i < o->n_numbers; i++)
+		trial_add_number(t, o->numbers[i].name, o->numbers[i].value);
+}
+
 static void check_loads(struct trial *t, const struct observation *o)
 {
 	bool is_broken = o->machine_broken && *o->machine_broken;
 
-	for (size_t i = 0; i < o->n_numbers; i++)
-		trial_add_number(t, o->numbers[i].name, o->numbers[i].value);
+	copy_numbers(t, o);
 	evidence_set(t, EVIDENCE_LOADS_DONE, o->loads_done == o->loads_planned,
 		     "%u of %u loads ran to their end", o->loads_done, o->loads_planned);
 	evidence_set(t, EVIDENCE_MACHINE_SOUND, !is_broken, "%.180s",
@@ -629,6 +634,7 @@ static void check_window(struct trial *t, const struct observation *o)
 		check_load_window(t, o);
 		return;
 	}
+	copy_numbers(t, o); /* of the profile */
 	copy_delays(t, o);
 	check_probe_running(t, o);
 	check_probe_on_cpu(t, o);

@@ -485,7 +485,7 @@ int facts_write_trial(const char *dir, const struct trial *t, const struct obser
 				  json_integer((json_int_t)o->integrity_before.bytes));
 	(void)json_object_set_new(obs, "integrity_after_at",
 				  json_integer((json_int_t)o->integrity_after.bytes));
-	if (o->loads_planned) {
+	if (o->loads_planned || o->n_numbers) {
 		json_t *loads = json_object();
 
 		PUT(loads, o, loads_members, 0);

@@ -86,16 +86,10 @@ static void build_request(const struct scenario_load *l, unsigned jobs, struct s
 	strbuf_adds(out, " bg=1");
 }
 
-static void add_number(struct runner *rn, const char *name, int64_t value)
+/* What the numbers of a load begin with. Caller frees. */
+static char *number_prefix(const struct scenario_load *l, unsigned jobs)
 {
-	struct observation *o = &rn->obs;
-
-	if (o->n_numbers >= TRIAL_LIST_MAX)
-		return;
-	rn->numbers = xrealloc(rn->numbers, o->n_numbers + 1, sizeof(*rn->numbers));
-	(void)snprintf(rn->numbers[o->n_numbers].name, NAME_SIZE, "%s", name);
-	rn->numbers[o->n_numbers++].value = value;
-	o->numbers = rn->numbers;
+	return strcmp(l->kind, "sh") == 0 ? xstrdup(l->name) : xasprintf("%s_%u", l->name, jobs);
 }
 
 /* Words of a load's result that are measurements, under the names that they get. */
@@ -108,8 +102,7 @@ static const char *const spoiling[] = {"errors", "failed", "silent", "killed", "
 static int take_result(struct runner *rn, const struct scenario_load *l, unsigned jobs,
 		       const char *words, const char *lines, struct err *e)
 {
-	auto_free char *prefix =
-		strcmp(l->kind, "sh") == 0 ? xstrdup(l->name) : xasprintf("%s_%u", l->name, jobs);
+	auto_free char *prefix = number_prefix(l, jobs);
 	char name[NAME_SIZE];
 	char message[200];
 	int64_t v;
@@ -126,13 +119,17 @@ static int take_result(struct runner *rn, const struct scenario_load *l, unsigne
 	for (size_t i = 0; i < ARRAY_SIZE(measured); i++)
 		if (parse_pair_i64(words, measured[i], &v)) {
 			(void)snprintf(name, sizeof(name), "%s_%s", prefix, measured[i]);
-			add_number(rn, name, v);
+			runner_add_number(rn, name, v);
 		}
+	if (strncmp(l->kind, "random-", 7) == 0 && parse_pair_i64(words, "iops", &v)) {
+		(void)snprintf(name, sizeof(name), "%s_kib_per_s", prefix);
+		runner_add_number(rn, name, v * l->block_kib);
+	}
 	if (strcmp(l->kind, "sh") != 0)
 		return 0;
 	if (!l->is_value && parse_pair_i64(words, "elapsed_ms", &v)) {
 		(void)snprintf(name, sizeof(name), "%s_ms", prefix);
-		add_number(rn, name, v);
+		runner_add_number(rn, name, v);
 	} else if (l->is_value) {
 		size_t n = strlen(lines);
 		auto_free char *last = NULL;
@@ -145,7 +142,7 @@ static int take_result(struct runner *rn, const struct scenario_load *l, unsigne
 			(void)err_rekind(e, ERR_TARGET);
 			return err_wrap(e, "load '%s'", l->name);
 		}
-		add_number(rn, prefix, v);
+		runner_add_number(rn, prefix, v);
 	}
 	return 0;
 }
@@ -212,6 +209,7 @@ static int run_load(struct runner *rn, const struct scenario_load *l, unsigned j
 	auto_strbuf struct strbuf before = STRBUF_INIT;
 	auto_strbuf struct strbuf lines = STRBUF_INIT;
 	auto_strbuf struct strbuf words = STRBUF_INIT;
+	auto_free char *prefix = number_prefix(l, jobs);
 	struct hiccup hiccup = {0};
 	struct err late = {0};
 	nsec_t now_ns;
@@ -231,7 +229,9 @@ static int run_load(struct runner *rn, const struct scenario_load *l, unsigned j
 		hiccup.at_ns = now_ns + rn->sc->hiccup.after_ms * NSEC_PER_MSEC;
 		hiccup.until_ns = hiccup.at_ns + rn->sc->hiccup.for_ms * NSEC_PER_MSEC;
 	}
-	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "%s", strbuf_str(&request));
+	r = profiling_open(rn, e);
+	if (r == 0)
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "%s", strbuf_str(&request));
 	if (r == 0)
 		r = await_load(rn, &hiccup, now_ns + l->seconds * NSEC_PER_SEC + GRACE_NS, &words,
 			       e);
@@ -241,6 +241,8 @@ static int run_load(struct runner *rn, const struct scenario_load *l, unsigned j
 		*e = late;
 		r = -late.code;
 	}
+	if (r == 0 && !runner_has_crash(rn))
+		r = profiling_close(rn, prefix, e);
 	if (r < 0)
 		return err_wrap(e, "load '%s', %u jobs", l->name, jobs);
 	strbuf_adds(&rn->load_words, strbuf_str(&words));
@@ -280,6 +282,7 @@ int step_loads(struct runner *rn, struct err *e)
 	int r = 0;
 
 	rn->obs.n_numbers = 0;
+	r = profiling_begin(rn, e);
 	for (unsigned i = 0; r == 0 && i < rn->sc->loads_count; i++) {
 		const struct scenario_load *l = &rn->sc->loads[i];
 
@@ -288,6 +291,8 @@ int step_loads(struct runner *rn, struct err *e)
 			rn->obs.loads_done += r == 0 && !runner_has_crash(rn);
 		}
 	}
+	if (r == 0 && !runner_has_crash(rn))
+		r = profiling_end(rn, e);
 	if (record_words(rn, &late) < 0 && r == 0) {
 		*e = late;
 		return -late.code;

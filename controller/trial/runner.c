@@ -154,6 +154,18 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	return r;
 }
 
+void runner_add_number(struct runner *rn, const char *name, int64_t value)
+{
+	struct observation *o = &rn->obs;
+
+	if (o->n_numbers >= TRIAL_LIST_MAX)
+		return;
+	rn->numbers = xrealloc(rn->numbers, o->n_numbers + 1, sizeof(*rn->numbers));
+	(void)snprintf(rn->numbers[o->n_numbers].name, sizeof(rn->numbers->name), "%s", name);
+	rn->numbers[o->n_numbers++].value = value;
+	o->numbers = rn->numbers;
+}
+
 /* ---- a boot ---- */
 
 static void boot_forget(struct runner *rn)
@@ -292,6 +304,8 @@ static int boot_start(struct runner *rn, struct err *e)
 	console_parser_use_load(rn->parser, rn->log.load);
 	machine_watch_init(&rn->machine, rn->sc->invalid_if, rn->sc->invalid_if_count);
 	rn->is_set_up = false;
+	rn->is_profile_checked = false;
+	rn->is_profiling = false;
 
 	r = rig_boot(rn->rig, rn->cfg->kernel, rn->cfg->append, e);
 	util_free(rn->boot->banner);
@@ -634,6 +648,7 @@ int runner_run(const struct runner_cfg *cfg, struct run **ret, struct err *e)
 	r = execute(&rn, e);
 	rig_close(rn.rig);
 	strbuf_release(&rn.load_words);
+	strbuf_release(&rn.profile_windows);
 	util_free(rn.numbers);
 	free(rn.dir);
 	*ret = rn.run;

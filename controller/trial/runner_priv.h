@@ -32,9 +32,10 @@ struct runner {
 	char agent_version[192];
 	char *environment;
 	struct machine_watch machine;
-	bool is_set_up;      /* the scenario's commands have run in this boot */
-	char device[64];     /* "/dev/sda" */
-	char file_path[256]; /* what is read */
+	bool is_set_up;          /* the scenario's commands have run in this boot */
+	bool is_profile_checked; /* the kernel has functions of each of the scenario's sets */
+	char device[64];         /* "/dev/sda" */
+	char file_path[256];     /* what is read */
 
 	/* of the trial that is going on */
 	struct trial *trial;
@@ -45,10 +46,16 @@ struct runner {
 	char worst_func[64];
 	char failed_why[256];
 	char *environment_now;
-	struct trial_number *numbers; /* of the loads, as obs has them */
-	struct strbuf load_words;     /* all that the loads answered, for the recording */
+	struct trial_number *numbers;  /* of the loads, as obs has them */
+	struct strbuf load_words;      /* all that the loads answered, for the recording */
+	bool is_profiling;             /* the target's sampler runs */
+	int64_t profile_start_ns;      /* CLOCK_MONOTONIC of the target */
+	int64_t window_from_us;        /* of the window that is open */
+	struct strbuf profile_windows; /* records of those that are closed */
 };
 
+/* A measurement of the trial; its name is cut where it is too long. */
+void runner_add_number(struct runner *rn, const char *name, int64_t value);
 /* One short line for a person: what goes on now. */
 void runner_phase(struct runner *rn, const char *fmt, ...) printf_like(2, 3);
 /* True if this boot's console shows something that condemns the kernel. */
@@ -63,6 +70,18 @@ int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret
 int runner_read_environment(struct runner *rn, char **ret, struct err *e) must_check;
 
 enum { STEP_GO = 0, STEP_OVER = 1 };
+
+/*
+ * profile_steps.c: the sampler on the target. All do nothing in a scenario without a profile. Begin
+ * returns once it samples; a window is between open and close; end takes the samples, keeps them
+ * as trial-<n>-profile.txt and adds the numbers <window>_samples and <window>_<set>_ppm. Drop ends
+ * it without that and cannot fail.
+ */
+int profiling_begin(struct runner *rn, struct err *e) must_check;
+int profiling_open(struct runner *rn, struct err *e) must_check;
+int profiling_close(struct runner *rn, const char *window, struct err *e) must_check;
+int profiling_end(struct runner *rn, struct err *e) must_check;
+void profiling_drop(struct runner *rn);
 
 /* The steps of a load scenario: its commands, once a boot; the loads, measured. */
 int step_set_up(struct runner *rn, struct err *e) must_check;

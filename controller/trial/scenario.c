@@ -115,6 +115,7 @@ static const cyaml_schema_field_t scenario_fields[] = {
 	OPTIONAL_LIST("limits", struct scenario, limits, &scenario_limit_schema),
 	OPTIONAL_LIST("invalid_if", struct scenario, invalid_if, &word_schema),
 	OPTIONAL_PART("hiccup", struct scenario, hiccup, scenario_hiccup_fields),
+	OPTIONAL_PART("profile", struct scenario, profile, scenario_profile_fields),
 	PART("probe", struct scenario, probe, probe_fields),
 	PART("controls", struct scenario, controls, controls_fields),
 	OPTIONAL_PART("stimulus", struct scenario, stimulus, stimulus_fields),
@@ -322,7 +323,8 @@ static int check(const struct scenario *sc, const struct yaml_doc *doc, struct e
 	r = scenario_is_load(sc) ? 0 : check_unplug(sc, doc, e);
 	if (r < 0)
 		return r;
-	return check_probe(sc, doc, e);
+	r = check_probe(sc, doc, e);
+	return r < 0 ? r : profile_scenario_check(sc, doc, e);
 }
 
 int scenario_load(const char *name_or_path, struct scenario **ret, struct err *e)

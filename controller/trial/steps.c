@@ -386,6 +386,9 @@ static int step_arm(struct runner *rn, struct err *e)
 	struct observation *o = &rn->obs;
 	int r;
 
+	r = scenario_is_load(rn->sc) ? 0 : profiling_begin(rn, e);
+	if (r < 0)
+		return r;
 	o->log_armed = rn->log.n;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
@@ -398,7 +401,7 @@ static int step_arm(struct runner *rn, struct err *e)
 		return r;
 	o->integrity_before = *console_parser_integrity(rn->parser);
 	o->console_losses_before = (int64_t)rig_console_losses(rn->rig);
-	return STEP_GO;
+	return scenario_is_load(rn->sc) ? STEP_GO : profiling_open(rn, e);
 }
 
 static bool disconnect_is_there(void *arg)
@@ -526,6 +529,14 @@ static int step_listen(struct runner *rn, struct err *e)
 	return STEP_GO;
 }
 
+/* From the cut to the end of the window. */
+static int step_profile(struct runner *rn, struct err *e)
+{
+	int r = profiling_close(rn, "cut", e);
+
+	return r < 0 ? r : profiling_end(rn, e);
+}
+
 /* Who held the pool during the worst delay, if the probe could see it. */
 static int step_attribute(struct runner *rn, struct err *e)
 {
@@ -629,6 +640,7 @@ static const struct step {
 	{"arm", step_arm, EVIDENCE_PROBE_RUNNING},
 	{"cut", step_cut, EVIDENCE_CUT_APPLIED},
 	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
+	{"profile", step_profile, EVIDENCE_WINDOW_COVERED},
 	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
 	{"reader", step_reader, EVIDENCE_CACHE_LOADED},
 	{"replug", step_replug, EVIDENCE_REPLUGGED},
@@ -659,6 +671,7 @@ static int recover(struct runner *rn, struct err *e)
 	nsec_t deadline_ns = waiter_now(rn->w) + STICK_NS;
 	int r;
 
+	profiling_drop(rn);
 	if (rn->sc->prepare.hold || rn->sc->load.keep_reading) {
 		r = end_load(rn, e);
 		if (r < 0)

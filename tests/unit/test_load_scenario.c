@@ -29,6 +29,11 @@ static const char text[] =
 	"  - {name: rd, kind: random-read, path: /dev/nvme0n1, jobs: [1, 8], seconds: 3}\n"
 	"  - {name: say, kind: sh, command: echo 5, is_value: true, seconds: 9}\n"
 	"hiccup: {disk: fast, load: rd, write_iops: 1, after_ms: 500, for_ms: 2000}\n"
+	"profile:\n"
+	"  hz: 199\n"
+	"  sets:\n"
+	"    - {name: lock, functions: [osq_*, rwsem_spin], releases: [\"5.*\"]}\n"
+	"    - {name: lock, functions: [osq_lock], releases: [\"6.*\"]}\n"
 	"probe: {cpus: all, count: [normal], watch: [], period_us: 10000, threshold_us: 90000}\n"
 	"controls: {stall_ms: 200, stall_tolerance_ms: 50, noise_max_ms: 60000}\n"
 	"invalid_if: [\"nobody cared\"]\n"
@@ -80,6 +85,11 @@ static void test_a_load_scenario_comes_with_its_defaults(void **state)
 	assert_int_equal(*sc->limits[1].max, 9);
 	assert_string_equal(sc->needs.disks[0].driver, "nvme");
 	assert_int_equal(sc->hiccup.for_ms, 2000);
+	assert_int_equal(sc->profile.hz, 199);
+	assert_null(sc->profile.event);
+	assert_int_equal(sc->profile.sets_count, 2);
+	assert_string_equal(sc->profile.sets[0].functions[1], "rwsem_spin");
+	assert_string_equal(sc->profile.sets[1].releases[0], "6.*");
 }
 
 static void test_a_shipped_scenario_that_unplugs_has_no_loads(void **state)
@@ -103,6 +113,16 @@ static void test_mistakes_are_named_with_their_place(void **state)
 		{"kind: load", "kind: pull", "not one of: unplug, load"},
 		{"kind: load", "kind: unplug", "needs this key"},
 		{"seconds: 3}", "seconds: 0}", "loads[0].seconds"},
+		{"hz: 199", "hz: 0", "profile.hz: '0': outside 1..4999"},
+		{"hz: 199", "hz: 5000", "outside 1..4999"},
+		{"hz: 199", "hz: 199\n  event: misses", "not one of: cycles, cpu-clock"},
+		{"name: lock, functions: [osq_lock], releases: [\"6.*\"]",
+		 "name: lock, functions: [osq_lock]", "profile.sets[1].name"},
+		{"name: lock, functions: [osq_lock]", "name: a_name_too_long, functions: [f]",
+		 "at most 14"},
+		{"functions: [osq_lock]", "functions: []", "functions"},
+		{"functions: [osq_lock]", "functions: [\"*\"]", "stands for every function"},
+		{"functions: [osq_lock]", "functions: [\"a,b\"]", "profile.sets[1].functions[0]"},
 		{"seconds: 3}", "seconds: 601}", "outside 1..600"},
 		{"jobs: [1, 8]", "jobs: [1, 0]", "loads[0].jobs[1]"},
 		{"jobs: [1, 8]", "jobs: [513]", "outside 1..512"},

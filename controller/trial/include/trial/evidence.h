@@ -78,7 +78,7 @@ struct observation {
 	const char *replug_path; /* where the stick came back */
 	int64_t replug_ms;
 	const char *worst_func; /* what held the pool during the worst delay; NULL = unknown */
-	/* of a load scenario; numbers belong to whoever observes */
+	/* of loads, and of the profile in any scenario; they belong to whoever observes */
 	const struct trial_number *numbers;
 	size_t n_numbers;
 	unsigned loads_done, loads_planned;

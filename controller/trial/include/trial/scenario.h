@@ -37,6 +37,15 @@ struct scenario_limit {
 	unsigned min_baseline_pct, max_baseline_pct; /* 0 = not limited */
 };
 
+/* Functions that stand for one thing, as the waiting for a lock. */
+struct scenario_symbols {
+	char *name;
+	char **functions; /* patterns of their names */
+	unsigned functions_count;
+	char **releases; /* patterns of the kernel releases that this row is for; none = all */
+	unsigned releases_count;
+};
+
 struct scenario {
 	char *path; /* of the YAML file */
 	char sha256[SHA256_HEX_SIZE];
@@ -74,6 +83,13 @@ struct scenario {
 		char *disk, *load;
 		unsigned write_iops, after_ms, for_ms;
 	} hiccup;
+	/* where the CPUs spend their time, during the loads or from the cut on; hz 0 = not wanted */
+	struct {
+		unsigned hz;
+		char *event; /* "cycles", "cpu-clock"; NULL = what the target has */
+		struct scenario_symbols *sets;
+		unsigned sets_count;
+	} profile;
 	struct {
 		char *kind; /* "dd" */
 		unsigned block_kib;
