@@ -58,6 +58,7 @@ is '.runs[0].trials[-1].missing_evidence == "loads-done"'
 says "no function of set 'zero'"
 
 # --- a stick: from the cut to the end of the window
+# shellcheck disable=SC2016 # an expression of sed
 scenario=$(changed_scenario profiled '$a profile: {hz: 199}' 's/noise_max_ms: .*/noise_max_ms: 10000/')
 status=0
 "$stallrig" run --rig virtual-x86 --scenario "$scenario" --kernel debian:6.12 --trials 1 \

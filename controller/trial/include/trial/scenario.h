@@ -83,7 +83,8 @@ struct scenario {
 		char *disk, *load;
 		unsigned write_iops, after_ms, for_ms;
 	} hiccup;
-	/* where the CPUs spend their time, during the loads or from the cut on; hz 0 = not wanted */
+	/* where the CPUs spend their time, during the loads or from the cut on; hz 0 = not wanted
+	 */
 	struct {
 		unsigned hz;
 		char *event; /* "cycles", "cpu-clock"; NULL = what the target has */
