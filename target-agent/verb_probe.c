@@ -68,11 +68,36 @@ int verb_unload(struct request *rq, struct err *e)
 	return 0;
 }
 
+/* Leaves the lines of this probe. */
+static void keep_probe(char *text, const char *probe)
+{
+	char *to = text;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		size_t whole = n + (text[n] == '\n');
+		char end = text[n];
+		char name[32];
+		bool is_kept;
+
+		text[n] = '\0';
+		is_kept = parse_pair(text, "probe", name, sizeof(name)) && strcmp(name, probe) == 0;
+		text[n] = end;
+		if (is_kept) {
+			memmove(to, text, whole);
+			to += whole;
+		}
+		text += whole;
+	}
+	*to = '\0';
+}
+
 int verb_probe_read(struct request *rq, struct err *e)
 {
 	static const char *const sections[] = {"state", "events", "worst", "hist", "snapshot"};
 	static char text[((size_t)256 << 10) + 1];
 	const char *section = request_get(rq, "section");
+	const char *probe = request_get(rq, "probe");
 	char path[SYSFILE_PATH_MAX];
 	bool is_cut;
 	size_t i;
@@ -97,6 +122,8 @@ int verb_probe_read(struct request *rq, struct err *e)
 	n = sysfile_read(rq->root, path, text, sizeof(text), &is_cut, e);
 	if (n < 0)
 		return explain((int)n, "probe-read", "latency_mon", e);
+	if (probe)
+		keep_probe(text, probe);
 	answer_text(rq->answer, text);
 	if (is_cut)
 		answer_word(rq->answer, "truncated", "1");

@@ -25,7 +25,7 @@ static const struct verb verbs[] = {
 	{"mount", "dev dir fs opts", 3, 4, false, verb_mount},
 	{"pin-irq", "match cpu", 2, 2, false, verb_pin_irq},
 	{"probe-control", NULL, 1, FRAME_WORDS_MAX, false, verb_probe_control},
-	{"probe-read", "section", 0, 1, false, verb_probe_read},
+	{"probe-read", "section probe", 0, 2, false, verb_probe_read},
 	{"profile", "hz seconds event bg", 0, 4, false, verb_profile},
 	{"profile-read", "from", 0, 1, true, verb_profile_read},
 	{"random", "path op jobs seconds block_kib seed direct bg", 2, 8, false, verb_random},

@@ -266,7 +266,9 @@ static void add_log(struct strbuf *out, const struct site *s, const char *subjec
 		html_text(out, en->who);
 		strbuf_adds(out, "<th scope=row>");
 		html_text(out, en->words);
-		strbuf_addf(out, "<td><span class=%s><span aria-hidden=true>%s</span> %s</span> ",
+		strbuf_addf(out,
+			    "<td class=words><span class=%s><span aria-hidden=true>%s</span> %s"
+			    "</span> ",
 			    en->is_ok ? "well" : "unwell", en->is_ok ? "✓" : "⚠",
 			    en->is_ok ? "done" : "failed");
 		html_text(out, en->outcome);

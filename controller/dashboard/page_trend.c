@@ -329,6 +329,46 @@ static void add_compare_help(struct strbuf *out)
 			 "Regressions on the overview link to theirs.\n");
 }
 
+/* All samples of the run's valid trials in one histogram, the first one of ret; none if there are
+   no samples. */
+static void sum_samples(const struct run *r, struct trial *ret)
+{
+	for (size_t i = 0; i < r->n_trials; i++) {
+		const struct trial *t = r->trials[i];
+
+		for (size_t k = 0; t->is_valid && k < t->n_histograms; k++)
+			for (size_t b = 0; b < t->histograms[k].n_buckets; b++)
+				/* those of another module could lie across: what does not fit is
+				   left out */
+				(void)trial_add_samples(ret, "all", &t->histograms[k].buckets[b]);
+	}
+}
+
+static bool has_samples(const struct run *r)
+{
+	for (size_t i = 0; i < r->n_trials; i++)
+		if (r->trials[i]->is_valid && r->trials[i]->n_histograms)
+			return true;
+	return false;
+}
+
+static void add_samples_chart(struct strbuf *out, const struct request *rq,
+			      const struct run_list *runs)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < runs->n; i++)
+		is_any |= has_samples(runs->runs[i]);
+	if (!is_any)
+		return;
+	strbuf_adds(out, "<section class=card><div class=toolbar><h2>Share of all samples longer "
+			 "than a delay</h2><button type=button data-png hidden>Save as PNG</button>"
+			 "</div><div class=chart data-samples=\"");
+	page_api_url(out, rq, "compare/", rq->parts[0], NULL);
+	strbuf_adds(out, "\" role=img aria-label=\"Distribution of all samples of the judged "
+			 "probes\"></div></section>\n");
+}
+
 int page_compare(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	auto_run_list struct run_list runs = {0};
@@ -344,25 +384,28 @@ int page_compare(struct site *s, const struct request *rq, struct reply *rp, str
 	if (runs.n < 2)
 		add_compare_help(out);
 	if (runs.n) {
-		strbuf_adds(out,
-			    "<section class=card><table class=rows><thead><tr><th scope=col>run"
-			    "<th scope=col>verdict<th scope=col class=num>valid<th scope=col "
-			    "class=num>p50<th scope=col class=num>worst<th scope=col>against "
-			    "the first</thead><tbody>\n");
+		strbuf_adds(
+			out,
+			"<section class=card><table class=rows><thead><tr><th scope=col>run"
+			"<th scope=col>started<th scope=col>verdict<th scope=col class=num>valid<th scope=col "
+			"class=num>p50<th scope=col class=num>worst<th scope=col>against "
+			"the first</thead><tbody>\n");
 		for (size_t i = 0; i < runs.n; i++) {
 			const struct run *run = runs.runs[i];
 			auto_free char *name = view_kernel_name(run);
 			auto_free char *text = xasprintf("%s on %s", name, run->rig);
 
-			strbuf_adds(out, "<tr><th scope=row>");
+			strbuf_adds(out, "<tr><th scope=row class=run>");
 			html_link(out, rq, "runs/", run->id, text);
+			strbuf_adds(out, "<td class=when>");
+			html_time(out, run->started_wall_ns);
 			strbuf_adds(out, "<td>");
 			html_verdict(out, run->result.verdict);
 			strbuf_addf(out, "<td class=num>%u<td class=num>", run->result.valid);
 			html_ms(out, run->result.p50_us);
 			strbuf_adds(out, "<td class=num>");
 			html_ms(out, run->result.worst_us);
-			strbuf_adds(out, "<td>");
+			strbuf_adds(out, "<td class=words>");
 			if (i)
 				add_comparison(out, runs.runs[0], run);
 			else
@@ -381,10 +424,39 @@ int page_compare(struct site *s, const struct request *rq, struct reply *rp, str
 		page_api_url(out, rq, "compare/", rq->parts[0], NULL);
 		strbuf_adds(out, "\" role=img aria-label=\"Histogram of worst delays\"></div>"
 				 "</section>\n");
+		add_samples_chart(out, rq, &runs);
 	}
 	page_end(out, rq);
 	rp->fresh_ns = FRESH_NS;
 	return 0;
+}
+
+static void set_samples(json_t *obj, const struct run *r)
+{
+	struct trial *sum = trial_new();
+	json_t *samples = json_object();
+	json_t *low = json_array();
+	json_t *end = json_array();
+	json_t *counts = json_array();
+
+	sum_samples(r, sum);
+	for (size_t i = 0; sum->n_histograms && i < sum->histograms[0].n_buckets; i++) {
+		const struct trial_bucket *b = &sum->histograms[0].buckets[i];
+
+		append(low, json_real((double)b->low_ns / 1e6));
+		append(end, json_real((double)b->end_ns / 1e6));
+		append(counts, json_integer(b->count));
+	}
+	if (sum->n_histograms)
+		set_count(samples, "count", (uint64_t)trial_histogram_samples(&sum->histograms[0]));
+	set(samples, "low_ms", low);
+	set(samples, "end_ms", end);
+	set(samples, "counts", counts);
+	if (sum->n_histograms)
+		set(obj, "samples", samples);
+	else
+		json_decref(samples);
+	trial_free(sum);
 }
 
 int api_compare(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
@@ -412,6 +484,7 @@ int api_compare(struct site *s, const struct request *rq, struct reply *rp, stru
 		set(obj, "run", report_run_value(run));
 		set_text(obj, "kernel_name", name);
 		set(obj, "worst_ms", values);
+		set_samples(obj, run);
 		if (i) {
 			auto_strbuf struct strbuf words = STRBUF_INIT;
 			auto_strbuf struct strbuf differ = STRBUF_INIT;

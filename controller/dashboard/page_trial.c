@@ -119,8 +119,11 @@ static void add_axis(struct strbuf *out, const struct scale *sc)
 
 	strbuf_adds(out, "<div class=name>ms after the cut</div><svg class=\"lane axis\">");
 	for (double ms = ceil(sc->from_ms / step) * step; ms < sc->to_ms; ms += step)
-		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=middle>%g</text>",
-			    pct(sc, ms), fabs(ms) < step / 2 ? 0 : ms);
+		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=%s>%g</text>", pct(sc, ms),
+			    pct(sc, ms) > 95  ? "end"
+			    : pct(sc, ms) < 2 ? "start"
+					      : "middle",
+			    fabs(ms) < step / 2 ? 0 : ms);
 	strbuf_adds(out, "</svg>\n");
 }
 
@@ -484,7 +487,7 @@ static void add_again(struct strbuf *out, const struct run *r, const struct tria
 		add_shell_word(out, r->append);
 	}
 	strbuf_addf(out, "\nstallrig show %s.%u", r->id, t->number);
-	if (b && b->recording) {
+	if (b && b->recording && *b->recording) {
 		const char *slash = strrchr(b->recording, '/');
 		auto_free char *dir =
 			xasprintf("%.*s", slash ? (int)(slash - b->recording) : 0, b->recording);

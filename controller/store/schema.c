@@ -179,7 +179,7 @@ static const char *const migrations[] = {
 	"DROP TABLE incidents;"
 	"ALTER TABLE incidents_by_title RENAME TO incidents;"
 	"CREATE INDEX incidents_title ON incidents (incident_title);"
-	/* all samples of a probe on a CPU in a trial; no stallrig fills it so far */
+	/* replaced by version 4 */
 	"CREATE TABLE histograms ("
 	"  trial {int} NOT NULL REFERENCES trials ON DELETE CASCADE,"
 	"  probe {text} NOT NULL,"
@@ -377,6 +377,16 @@ static const char *const migrations[] = {
 	"   (PARTITION BY series, kernel_build ORDER BY started_wall_ns DESC, run DESC) AS nr"
 	"   FROM runs WHERE ended_wall_ns IS NOT NULL) AS ended WHERE nr = 1;"
 	"CREATE INDEX cells_newest ON cells (series, started_wall_ns);",
+
+	/* 4: histograms as trials have them; nothing has filled those of version 2 */
+	"DROP TABLE histograms;"
+	"CREATE TABLE histograms ("
+	"  trial {int} NOT NULL REFERENCES trials ON DELETE CASCADE,"
+	"  probe {text} NOT NULL,"
+	"  samples {int} NOT NULL CHECK (samples >= 0),"
+	"  buckets {blob} NOT NULL," /* see histogram.h */
+	"  PRIMARY KEY (trial, probe)"
+	") {keyed};",
 };
 
 const int schema_newest = (int)ARRAY_SIZE(migrations);
@@ -395,7 +405,7 @@ const struct schema_table schema_tables[] = {
 	{"incident_titles", "incident_title", true},
 	{"incidents", "trial, seq", false},
 	{"moments", "trial, seq", false},
-	{"histograms", "trial, probe, cpu", false},
+	{"histograms", "trial, probe", false},
 	{"recordings", "sha256", false},
 	{"recording_files", "run, path", false},
 	{"wear", "rig, kind, part", false},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_read.c - runs out of the store. */
+#include "histogram.h"
 #include "store_priv.h"
 
 #include <string.h>
@@ -158,6 +159,28 @@ static int select_moments(struct db *db, int64_t trial, struct trial *t, struct 
 	return res;
 }
 
+static int select_histograms(struct db *db, int64_t trial, struct trial *t, struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(
+		db, "SELECT probe, buckets FROM histograms WHERE trial = $1 ORDER BY probe", &q, e);
+	if (res < 0)
+		return res;
+
+	put_i64(&q, trial);
+	while ((res = query_next(&q, e)) > 0) {
+		const char *probe = get_text(&q);
+		size_t n;
+		const void *bytes = get_bytes(&q, &n);
+
+		if (!histogram_unpack(bytes, n, probe, t))
+			return db_damaged("histograms", e);
+	}
+	return res;
+}
+
 static int read_trial(struct query *q, struct trial *t, int64_t *ret_key, struct err *e)
 {
 	const char *missing, *crash;
@@ -187,7 +210,8 @@ static int select_trials(struct db *db, int64_t run, struct run *r, struct err *
 {
 	static int (*const select_rows[])(struct db * db, int64_t trial, struct trial * t,
 					  struct err * e) = {
-		select_evidence, select_numbers, select_delays, select_incidents, select_moments,
+		select_evidence,  select_numbers, select_delays,
+		select_incidents, select_moments, select_histograms,
 	};
 	auto_query struct query q = {0};
 	int res;

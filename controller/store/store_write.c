@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_write.c - runs, boots and trials into the store, each in one transaction. */
 #include "fulltext.h"
+#include "histogram.h"
 #include "store_priv.h"
 
 #include <string.h>
@@ -710,6 +711,29 @@ static int insert_moments(struct db *db, int64_t trial, const struct trial *t, s
 	return res;
 }
 
+static int insert_histograms(struct db *db, int64_t trial, const struct trial *t, struct err *e)
+{
+	auto_query struct query q = {0};
+	int res;
+
+	res = query_begin(
+		db,
+		"INSERT INTO histograms (trial, probe, samples, buckets) VALUES ($1, $2, $3, $4)",
+		&q, e);
+	for (size_t i = 0; res >= 0 && i < t->n_histograms; i++) {
+		const struct trial_histogram *h = &t->histograms[i];
+		auto_strbuf struct strbuf bytes = STRBUF_INIT;
+
+		histogram_pack(h, &bytes);
+		put_i64(&q, trial);
+		put_text(&q, h->probe);
+		put_i64(&q, trial_histogram_samples(h));
+		put_bytes(&q, strbuf_str(&bytes), bytes.len);
+		res = query_run_later(&q, e);
+	}
+	return res;
+}
+
 static int add_trial(struct db *db, void *arg, struct err *e)
 {
 	const struct write *write = arg;
@@ -717,7 +741,8 @@ static int add_trial(struct db *db, void *arg, struct err *e)
 	const struct trial *t = write->t;
 	static int (*const insert_rows[])(struct db * db, int64_t trial, const struct trial *t,
 					  struct err *e) = {
-		insert_evidence, insert_numbers, insert_delays, insert_incidents, insert_moments,
+		insert_evidence,  insert_numbers, insert_delays,
+		insert_incidents, insert_moments, insert_histograms,
 	};
 	int64_t run = 0, trial = 0;
 	int res;

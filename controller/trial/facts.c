@@ -49,6 +49,7 @@ static const struct member observation_members[] = {
 	{"replug_path", AT(observation, replug_path), TEXT},
 	{"replug_ms", AT(observation, replug_ms), I64},
 	{"worst_func", AT(observation, worst_func), TEXT},
+	{"samples", AT(observation, samples), TEXT},
 	{"load_ms", AT(observation, load_ms), I64},
 	{"machine_broken", AT(observation, machine_broken), TEXT},
 	{"console_losses_before", AT(observation, console_losses_before), I64_NEWER},
@@ -544,6 +545,13 @@ int facts_read_trial(const char *path, struct facts *ret, struct err *e)
 	r = GET(ret->root, ret->trial, trial_members, path, e);
 	if (r == 0)
 		r = read_observation(json_object_get(ret->root, "observation"), ret, path, e);
+	if (r == 0 && ret->obs.samples) {
+		r = probe_samples_parse(ret->obs.samples, ret->trial, e);
+		if (r < 0) {
+			(void)err_rekind(e, ERR_STORE);
+			r = err_wrap(e, "%s", path);
+		}
+	}
 	if (r < 0)
 		facts_release(ret);
 	return r;

@@ -121,6 +121,15 @@ struct trial *trial_new(void)
 	return t;
 }
 
+void trial_clear_samples(struct trial *t)
+{
+	for (size_t i = 0; i < t->n_histograms; i++)
+		util_free(t->histograms[i].buckets);
+	util_free(t->histograms);
+	t->histograms = NULL;
+	t->n_histograms = 0;
+}
+
 void trial_free(struct trial *t)
 {
 	if (!t)
@@ -129,6 +138,7 @@ void trial_free(struct trial *t)
 	util_free(t->incidents);
 	util_free(t->moments);
 	util_free(t->numbers);
+	trial_clear_samples(t);
 	util_free(t);
 }
 
@@ -270,6 +280,60 @@ void trial_add_number(struct trial *t, const char *name, int64_t value)
 		append_number(t, cut, value);
 	else
 		count_dropped_row(t); /* the last place is kept for this count */
+}
+
+/* NULL if there is no room for it. */
+static struct trial_histogram *histogram_of(struct trial *t, const char *probe)
+{
+	struct trial_histogram *h;
+
+	for (size_t i = 0; i < t->n_histograms; i++)
+		if (strcmp(t->histograms[i].probe, probe) == 0)
+			return &t->histograms[i];
+	if (t->n_histograms == TRIAL_LIST_MAX || strlen(probe) >= sizeof(h->probe))
+		return NULL;
+	t->histograms = grow(t->histograms, t->n_histograms, sizeof(*h));
+	h = &t->histograms[t->n_histograms++];
+	*h = (struct trial_histogram){0};
+	memcpy(h->probe, probe, strlen(probe));
+	return h;
+}
+
+int64_t trial_histogram_samples(const struct trial_histogram *h)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < h->n_buckets; i++)
+		n += h->buckets[i].count;
+	return n;
+}
+
+bool trial_add_samples(struct trial *t, const char *probe, const struct trial_bucket *b)
+{
+	struct trial_histogram *h;
+	struct trial_bucket *after;
+	size_t at;
+
+	if (b->low_ns < 0 || b->end_ns <= b->low_ns || b->count <= 0)
+		return false;
+	h = histogram_of(t, probe);
+	if (!h || b->count > INT64_MAX - trial_histogram_samples(h))
+		return false;
+	for (at = h->n_buckets; at > 0 && h->buckets[at - 1].low_ns >= b->low_ns; at--)
+		;
+	after = h->buckets + at; /* the first that begins there or later */
+	if (at < h->n_buckets && after->low_ns == b->low_ns && after->end_ns == b->end_ns) {
+		after->count += b->count;
+		return true;
+	}
+	if (h->n_buckets == TRIAL_LIST_MAX || (at < h->n_buckets && after->low_ns < b->end_ns) ||
+	    (at > 0 && h->buckets[at - 1].end_ns > b->low_ns))
+		return false;
+	h->buckets = grow(h->buckets, h->n_buckets, sizeof(*h->buckets));
+	memmove(h->buckets + at + 1, h->buckets + at, (h->n_buckets - at) * sizeof(*h->buckets));
+	h->buckets[at] = *b;
+	h->n_buckets++;
+	return true;
 }
 
 bool trial_number(const struct trial *t, const char *name, int64_t *ret)

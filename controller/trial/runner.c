@@ -126,6 +126,7 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 	rn->obs.build.agent_release = rn->agent_release;
 	rn->obs.build.agent_version = rn->agent_version;
 	rn->worst_func[0] = '\0';
+	strbuf_reset(&rn->samples);
 	make_nonce(rn, "start", rn->mark_start);
 	make_nonce(rn, "end", rn->mark_end);
 
@@ -150,6 +151,7 @@ static int run_trial(struct runner *rn, unsigned unplug, bool *ret_is_boot_usabl
 		r = write_run(rn, e);
 	rn->trial = NULL;
 	util_free(take(rn->environment_now));
+	strbuf_release(&rn->samples);
 	util_free(take(rn->numbers));
 	return r;
 }

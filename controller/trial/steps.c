@@ -565,6 +565,37 @@ static int step_attribute(struct runner *rn, struct err *e)
 	return STEP_GO;
 }
 
+static int keep_samples(struct runner *rn, struct err *e)
+{
+	int r = probe_samples_parse(strbuf_str(&rn->samples), rn->trial, e);
+
+	if (r >= 0)
+		rn->obs.samples = strbuf_str(&rn->samples);
+	return r < 0 ? r : STEP_GO;
+}
+
+/* Every sample of the judged probes in the window. Beyond what the agent can send there are none.
+ */
+static int step_samples(struct runner *rn, struct err *e)
+{
+	const struct scenario *sc = rn->sc;
+
+	for (size_t i = 0; i < sc->probe.count_count; i++) {
+		auto_strbuf struct strbuf reply = STRBUF_INIT;
+		int r = link_call(rig_link(rn->rig), CALL_NS, &reply, e,
+				  "probe-read section=hist probe=%s", sc->probe.count[i]);
+
+		if (r < 0)
+			return r;
+		if (strstr(strbuf_str(&reply), "truncated=1")) {
+			strbuf_reset(&rn->samples);
+			return STEP_GO;
+		}
+		strbuf_addf(&rn->samples, "%s\n", strbuf_str(&reply));
+	}
+	return keep_samples(rn, e);
+}
+
 /* The reader must have been in the middle of its work when the stick went away. */
 static int step_reader(struct runner *rn, struct err *e)
 {
@@ -642,6 +673,7 @@ static const struct step {
 	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
 	{"profile", step_profile, EVIDENCE_WINDOW_COVERED},
 	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
+	{"samples", step_samples, EVIDENCE_PROBES_AGREE},
 	{"reader", step_reader, EVIDENCE_CACHE_LOADED},
 	{"replug", step_replug, EVIDENCE_REPLUGGED},
 	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
@@ -655,6 +687,7 @@ static const struct step load_steps[] = {
 	{"loads", step_loads, EVIDENCE_LOADS_DONE},
 	{"listen", step_listen, EVIDENCE_WINDOW_COVERED},
 	{"attribute", step_attribute, EVIDENCE_PROBES_AGREE},
+	{"samples", step_samples, EVIDENCE_PROBES_AGREE},
 	{"compare", step_compare, EVIDENCE_ENVIRONMENT_SAME},
 };
 

@@ -6,8 +6,9 @@
  *
  * --going leaves the runs as they began, without trials and without an end.
  *
- * Delays are drawn from worst delays recorded on the virtual rig, with one level a kernel, so that
- * their distribution is a recorded one. One kernel gets worse some nights ago on one rig.
+ * Delays are drawn from worst delays and samples recorded on the virtual rig, with one level a
+ * kernel, so that their distribution is a recorded one. One kernel gets worse some nights ago on
+ * one rig.
  */
 #include "base/parse.h"
 #include "base/rng.h"
@@ -23,6 +24,39 @@ static const int64_t recorded_bad[] = {277000, 511000, 304000, 183000, 289000, 2
 				       390000, 531000, 604000, 706000, 756000, 218000, 245000};
 static const int64_t recorded_good[] = {9100,  14000, 7800, 11900, 8600,  12400, 9700,
 					10300, 29000, 8100, 10900, 13100, 9400,  34000};
+
+/* All samples of "normal" in one trial on virtual-x86 with 6.12: where a bucket of latency-mon
+   begins in ns, and how many were in it. */
+static const struct {
+	int64_t low_ns;
+	unsigned count;
+} recorded_samples[] = {
+	{155648, 1},  {180224, 1},  {184320, 1},  {188416, 1},   {192512, 1},   {196608, 1},
+	{200704, 1},  {204800, 1},  {208896, 1},  {212992, 3},   {221184, 3},   {225280, 2},
+	{229376, 5},  {233472, 1},  {237568, 1},  {241664, 4},   {245760, 1},   {249856, 1},
+	{253952, 2},  {258048, 4},  {262144, 1},  {270336, 11},  {278528, 5},   {286720, 4},
+	{294912, 6},  {303104, 6},  {311296, 9},  {319488, 13},  {327680, 6},   {335872, 2},
+	{344064, 6},  {352256, 1},  {368640, 1},  {376832, 1},   {385024, 4},   {393216, 6},
+	{401408, 2},  {409600, 2},  {417792, 4},  {425984, 2},   {434176, 3},   {442368, 3},
+	{450560, 3},  {458752, 4},  {466944, 3},  {475136, 4},   {483328, 3},   {491520, 6},
+	{499712, 4},  {507904, 1},  {516096, 3},  {524288, 5},   {540672, 7},   {557056, 4},
+	{573440, 5},  {589824, 3},  {606208, 5},  {622592, 3},   {638976, 3},   {655360, 3},
+	{671744, 2},  {688128, 1},  {704512, 3},  {737280, 2},   {753664, 2},   {770048, 3},
+	{786432, 1},  {802816, 1},  {819200, 3},  {835584, 3},   {851968, 2},   {868352, 1},
+	{884736, 4},  {901120, 2},  {917504, 3},  {933888, 2},   {950272, 2},   {966656, 2},
+	{983040, 2},  {999424, 2},  {1015808, 1}, {1032192, 1},  {1048576, 2},  {1081344, 4},
+	{1114112, 2}, {1146880, 1}, {1212416, 2}, {1245184, 1},  {1277952, 1},  {1310720, 1},
+	{1376256, 1}, {1409024, 1}, {1474560, 1}, {1540096, 1},  {1605632, 1},  {1703936, 1},
+	{1802240, 2}, {2097152, 2}, {2293760, 2}, {2359296, 2},  {2424832, 1},  {2555904, 2},
+	{2621440, 2}, {2686976, 2}, {2752512, 2}, {2818048, 3},  {2883584, 1},  {2949120, 2},
+	{3014656, 1}, {3080192, 5}, {3145728, 2}, {3211264, 3},  {3276800, 1},  {3342336, 2},
+	{3407872, 1}, {3473408, 1}, {3538944, 1}, {3735552, 1},  {3932160, 1},  {3997696, 1},
+	{4063232, 1}, {4587520, 1}, {4718592, 1}, {4849664, 1},  {4980736, 1},  {5242880, 3},
+	{5373952, 2}, {6160384, 1}, {6553600, 1}, {6684672, 2},  {6815744, 2},  {7077888, 1},
+	{7208960, 1}, {7340032, 1}, {8650752, 1}, {12320768, 2}, {12582912, 1}, {12845056, 1},
+	{20971520, 1}};
+#define RECORDED_SAMPLES 336 /* their sum */
+#define SAMPLES_A_TRIAL  100
 
 struct plan {
 	uint32_t nights, rigs, kernels, trials, seed, going;
@@ -57,6 +91,31 @@ static int64_t draw_worst(struct rng *g, bool is_bad, double factor)
 	if (is_bad && rng_unit(g) < 0.9)
 		return draw(g, recorded_bad, ARRAY_SIZE(recorded_bad), factor);
 	return draw(g, recorded_good, ARRAY_SIZE(recorded_good), factor);
+}
+
+/* The bucket of latency-mon: 32 an octave. */
+static void add_sample(struct trial *t, int64_t ns)
+{
+	unsigned shift = ns < 64 ? 0 : 63u - (unsigned)__builtin_clzll((uint64_t)ns) - 5u;
+	int64_t low_ns = ns >> shift << shift;
+	struct trial_bucket b = {
+		.low_ns = low_ns, .end_ns = low_ns + ((int64_t)1 << shift), .count = 1};
+
+	(void)trial_add_samples(t, "normal", &b);
+}
+
+/* The worst delay, and others as they were recorded. */
+static void draw_samples(struct rng *g, struct trial *t)
+{
+	add_sample(t, t->worst_us * 1000);
+	for (unsigned i = 1; i < SAMPLES_A_TRIAL; i++) {
+		uint64_t at = rng_below(g, RECORDED_SAMPLES);
+		size_t k = 0;
+
+		while (at >= recorded_samples[k].count)
+			at -= recorded_samples[k++].count;
+		add_sample(t, recorded_samples[k].low_ns);
+	}
 }
 
 static void add_delays(struct rng *g, struct trial *t, int64_t limit_us)
@@ -117,6 +176,7 @@ static struct trial *make_trial(struct rng *g, const struct run *r, unsigned num
 		       "401204 KiB of 524288 KiB cached, floor 90 %");
 	}
 	add_delays(g, t, r->limit_us);
+	draw_samples(g, t);
 	return t;
 }
 

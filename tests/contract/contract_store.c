@@ -467,6 +467,38 @@ static void test_values_that_no_run_can_have_are_named_and_not_believed(void **s
 	}
 }
 
+static void test_a_histogram_that_cannot_be_is_named(void **state)
+{
+	static const char *const hex[] = {
+		"01",                           /* only a gap */
+		"0101",                         /* no count */
+		"0101ff",                       /* a number without an end */
+		"010001",                       /* nothing fits into a bucket */
+		"010100",                       /* none in it */
+		"01ffffffffffffffffff0101",     /* over 64 bits */
+		"0101010101ffffffffffffffff7f", /* the sum of the counts */
+	};
+	struct fixture *f = *state;
+
+	make_store(f);
+	for (size_t i = 0; i < ARRAY_SIZE(hex); i++) {
+		auto_free char *sql =
+			xasprintf("UPDATE histograms SET buckets = %s%s%s",
+				  postgres ? "'\\x" : "x'", hex[i], postgres ? "'::bytea" : "'");
+		auto_store struct store *st = NULL;
+		struct run **runs = NULL;
+		size_t n = 0;
+
+		tamper(f, sql);
+		st = open_store(f, STORE_READ);
+		if (store_runs(st, NULL, true, &runs, &n, &f->e) != -EBADMSG)
+			fail_msg("%s was believed", hex[i]);
+		assert_null(runs);
+		assert_contains(f->e.text, "run 'r'");
+		assert_contains(f->e.text, "histograms");
+	}
+}
+
 static void test_a_newer_schema_is_refused_with_both_versions(void **state)
 {
 	struct fixture *f = *state;
@@ -474,8 +506,8 @@ static void test_a_newer_schema_is_refused_with_both_versions(void **state)
 	make_store(f);
 	set_version(f, 99);
 
-	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 3");
-	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 3");
+	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 4");
+	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 4");
 
 	set_version(f, 0);
 	expect_open_fails(f, f->path, STORE_WRITE, EBADMSG, "schema version");
@@ -1576,6 +1608,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_trial_that_fails_half_way_leaves_nothing),
 		STORE_TEST(test_a_trial_with_an_impossible_number_is_refused),
 		STORE_TEST(test_values_that_no_run_can_have_are_named_and_not_believed),
+		STORE_TEST(test_a_histogram_that_cannot_be_is_named),
 		STORE_TEST(test_a_newer_schema_is_refused_with_both_versions),
 		STORE_TEST(test_only_an_ended_verdict_of_the_very_same_run_counts_as_judged),
 		STORE_TEST(

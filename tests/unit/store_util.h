@@ -108,6 +108,17 @@ static inline struct trial *make_trial(uint64_t seed, unsigned number, size_t ro
 
 		any_chars(&rng, text, sizeof(text));
 		trial_add_moment(t, (int64_t)rng_below(&rng, 5) - 2, text, "%s", text);
+		if (i < 400) { /* below 2^62: 0, 1, a bucket or a gap between them */
+			int64_t low_ns = (int64_t)i * ((int64_t)1 << 53);
+			struct trial_bucket b = {
+				.low_ns = low_ns,
+				.end_ns = low_ns + 1 + (int64_t)rng_below(&rng, (uint64_t)1 << 53),
+				.count = rng_below(&rng, 8) ? 1 + (int64_t)rng_below(&rng, 300)
+							    : (int64_t)1 << 50,
+			};
+
+			(void)trial_add_samples(t, rng_below(&rng, 2) ? "bh" : "normal", &b);
+		}
 		if (i < TRIAL_LIST_MAX - 1) {
 			(void)snprintf(text, sizeof(text), "number_%zu", i);
 			trial_add_number(t, text, any_i64(&rng));
@@ -184,6 +195,17 @@ static inline void assert_same_lists(const struct trial *a, const struct trial *
 		assert_true(a->moments[i].t_ns == b->moments[i].t_ns);
 		assert_string_equal(a->moments[i].what, b->moments[i].what);
 		assert_string_equal(a->moments[i].detail, b->moments[i].detail);
+	}
+	assert_int_equal(a->n_histograms, b->n_histograms);
+	for (size_t i = 0; i < a->n_histograms; i++) {
+		const struct trial_histogram *x = &a->histograms[i];
+		const struct trial_histogram *y = b->histograms;
+
+		while (y < b->histograms + b->n_histograms && strcmp(x->probe, y->probe) != 0)
+			y++;
+		assert_true(y < b->histograms + b->n_histograms);
+		assert_int_equal(x->n_buckets, y->n_buckets);
+		assert_memory_equal(x->buckets, y->buckets, x->n_buckets * sizeof(*x->buckets));
 	}
 	assert_int_equal(a->n_numbers, b->n_numbers);
 	for (size_t i = 0; i < a->n_numbers; i++) {

@@ -32,6 +32,14 @@ static void test_probe_read_gives_the_section_asked_for(void **state)
 			    "latency_mon version=1 seq=5\ncpu=0 probe=normal beats=3\n");
 	assert_int_equal(run_verb(*state, "probe-read section=hist", &got), 0);
 	assert_string_equal(strbuf_str(&got.lines), "0 1\n");
+	plant(*state, MON "hist",
+	      "cpu=0 probe=normal low_ns=1\ncpu=0 probe=normal2 low_ns=1\nprobe=\n\n"
+	      "cpu=1 probe=normal low_ns=2");
+	assert_int_equal(run_verb(*state, "probe-read section=hist probe=normal", &got), 0);
+	assert_string_equal(strbuf_str(&got.lines),
+			    "cpu=0 probe=normal low_ns=1\ncpu=1 probe=normal low_ns=2\n");
+	assert_int_equal(run_verb(*state, "probe-read section=hist probe=bh", &got), 0);
+	assert_string_equal(strbuf_str(&got.lines), "");
 	assert_int_equal(run_verb(*state, "probe-read section=events", &got), -ENOENT);
 	assert_contains(got.err, "probe-read: module latency_mon is not loaded: " MON "events");
 	assert_int_equal(run_verb(*state, "probe-read section=../x", &got), -EINVAL);

@@ -71,12 +71,100 @@ static void test_rows_up_to_the_limit_are_taken_and_one_more_refused(void **stat
 	assert_int_equal(probe_state_parse(strbuf_str(&sb), &st, &e), -EPROTO);
 }
 
+#define BUCKET(cpu, probe, low, end, count) \
+	"cpu=" #cpu " probe=" #probe " low_ns=" #low " end_ns=" #end " count=" #count "\n"
+
+static void expect_buckets(const struct trial_histogram *h, const struct trial_bucket *buckets,
+			   size_t n)
+{
+	assert_int_equal(h->n_buckets, n);
+	assert_memory_equal(h->buckets, buckets, n * sizeof(*buckets));
+}
+
+static void test_samples_of_all_cpus_come_together_by_probe(void **state)
+{
+	static const struct trial_bucket normal[] = {{0, 1, 2}, {31, 32, 1}, {64, 66, 7}};
+	static const struct trial_bucket bh[] = {{64, 66, 1}};
+	struct trial *t = trial_new();
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(probe_samples_parse(
+				 BUCKET(0, normal, 0, 1, 2) BUCKET(0, normal, 64, 66, 3)
+					 BUCKET(1, normal, 31, 32, 1) BUCKET(1, normal, 64, 66, 4)
+						 BUCKET(1, bh, 64, 66, 1) "ok\n",
+				 t, &e),
+			 0);
+	assert_int_equal(t->n_histograms, 2);
+	assert_string_equal(t->histograms[0].probe, "normal");
+	expect_buckets(&t->histograms[0], normal, ARRAY_SIZE(normal));
+	expect_buckets(&t->histograms[1], bh, ARRAY_SIZE(bh));
+	assert_int_equal(trial_histogram_samples(&t->histograms[0]), 10);
+	trial_free(t);
+}
+
+static void test_samples_that_cannot_be_are_named_and_none_is_kept(void **state)
+{
+	static const struct {
+		const char *line, *says;
+	} cases[] = {
+		{"cpu=0 probe=normal low_ns=1 count=3\n", "no number 'end_ns='"},
+		{"cpu=0 low_ns=1 end_ns=2 count=3\n", "no bucket in line"},
+		{BUCKET(0, normal, 2, 2, 1), "no bucket in line 'cpu=0 probe=normal low_ns=2"},
+		{BUCKET(0, normal, -1, 2, 1), "no bucket"},
+		{BUCKET(0, normal, 1, 2, 0), "no bucket"},
+		{BUCKET(0, normal, 99, 101, 1), "no bucket"},  /* lies across */
+		{BUCKET(0, normal, 101, 103, 1), "no bucket"}, /* lies across */
+		{BUCKET(0, normal, 100, 103, 1), "no bucket"}, /* another end */
+		{BUCKET(0, normal, 100, 102, 9223372036854775807), "no bucket"},
+		{BUCKET(0, a_name_that_is_too_long, 1, 2, 1), "no bucket"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct trial *t = trial_new();
+		auto_free char *text =
+			xasprintf("%s%s", BUCKET(0, normal, 100, 102, 1), cases[i].line);
+		struct err e = {0};
+
+		if (probe_samples_parse(text, t, &e) != -EPROTO)
+			fail_msg("case %zu is accepted", i);
+		assert_contains(e.text, cases[i].says);
+		assert_int_equal(e.kind, ERR_TARGET);
+		assert_int_equal(t->n_histograms, 0);
+		trial_free(t);
+	}
+}
+
+static void test_a_histogram_holds_no_more_than_its_limit(void **state)
+{
+	struct trial *t = trial_new();
+	struct trial_bucket b = {.count = 1};
+
+	(void)state;
+	for (unsigned i = 0; i < TRIAL_LIST_MAX; i++) {
+		/* from the last one down */
+		b.low_ns = TRIAL_LIST_MAX - i;
+		b.end_ns = b.low_ns + 1;
+		assert_true(trial_add_samples(t, "normal", &b));
+	}
+	b = (struct trial_bucket){.low_ns = 0, .end_ns = 1, .count = 1};
+	assert_false(trial_add_samples(t, "normal", &b));
+	b = (struct trial_bucket){.low_ns = 5, .end_ns = 6, .count = 1};
+	assert_true(trial_add_samples(t, "normal", &b));
+	assert_int_equal(trial_histogram_samples(&t->histograms[0]), TRIAL_LIST_MAX + 1);
+	trial_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_head_and_rows_are_read),
 		cmocka_unit_test(test_what_is_missing_is_named),
 		cmocka_unit_test(test_rows_up_to_the_limit_are_taken_and_one_more_refused),
+		cmocka_unit_test(test_samples_of_all_cpus_come_together_by_probe),
+		cmocka_unit_test(test_samples_that_cannot_be_are_named_and_none_is_kept),
+		cmocka_unit_test(test_a_histogram_holds_no_more_than_its_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,8 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	fill_state(&written.after, 100);
 	written.irq_after.n_cpus = 2;
 	written.irq_after.per_cpu[1] = 42;
+	written.samples = "cpu=0 probe=normal low_ns=8 end_ns=9 count=3\n"
+			  "cpu=1 probe=normal low_ns=8 end_ns=9 count=4\nok\n";
 	write_trial(dir, 3, &written);
 
 	if (facts_read_trial(path, &facts, &e) < 0)
@@ -99,7 +101,27 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_int_equal(o->console_losses_after, 2);
 	assert_memory_equal(&o->after, &written.after, sizeof(o->after));
 	assert_memory_equal(&o->irq_after, &written.irq_after, sizeof(o->irq_after));
+	assert_string_equal(o->samples, written.samples);
+	assert_int_equal(facts.trial->n_histograms, 1);
+	assert_int_equal(trial_histogram_samples(&facts.trial->histograms[0]), 7);
 	facts_release(&facts);
+	unit_rmdir(dir);
+}
+
+static void test_samples_that_cannot_be_are_an_error_that_names_the_file(void **state)
+{
+	char *dir = unit_tmpdir();
+	auto_free char *path = xasprintf("%s/trial-1.json", dir);
+	struct err e = {0};
+
+	(void)state;
+	memset(&written, 0, sizeof(written));
+	written.samples = "cpu=0 probe=normal low_ns=9 end_ns=8 count=3\n";
+	write_trial(dir, 1, &written);
+	assert_true(facts_read_trial(path, &facts, &e) < 0);
+	assert_int_equal(e.kind, ERR_STORE);
+	assert_contains(e.text, path);
+	assert_contains(e.text, "low_ns=9");
 	unit_rmdir(dir);
 }
 
@@ -334,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_recording_of_an_earlier_version_is_judged),
 		cmocka_unit_test(test_an_observation_comes_back_as_it_was),
+		cmocka_unit_test(test_samples_that_cannot_be_are_an_error_that_names_the_file),
 		cmocka_unit_test(test_a_recorded_run_is_judged_again),
 		cmocka_unit_test(test_a_trial_that_saw_more_than_was_recorded_is_refused),
 		cmocka_unit_test(test_a_trial_missing_between_others_is_an_error),

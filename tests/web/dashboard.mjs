@@ -80,6 +80,12 @@ const shoot = async (page, name) => {
 		const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 		check(`${name} fits ${width} px`, overflow <= 0, `${overflow} px too wide`);
+		/* a matrix has as many columns as there are rigs, and may scroll */
+		const cut = await page.evaluate(() => [...document.querySelectorAll("table.rows")]
+			.filter((t) => t.getBoundingClientRect().right > t.closest(".card").getBoundingClientRect().right)
+			.map((t) => t.innerText.slice(0, 60)));
+
+		check(`${name} has whole tables at ${width} px`, !cut.length, cut.join(" | "));
 		await page.screenshot({path: join(OUT, `${name}-${width}.png`)});
 	}
 	await page.setViewportSize({width: 1280, height: 800});
@@ -118,6 +124,9 @@ const labPages = async () => {
 	await page.waitForSelector("[data-png]:not([hidden])");
 	await page.fill("#trend-filter", "6.12");
 	check("the filter is in the address", page.url().endsWith("?kernel=6.12"), page.url());
+	const kernels = await page.locator("table.rows tbody tr:visible th").allTextContents();
+
+	check("the filter holds for the table, too", kernels.length && kernels.every((k) => k.includes("6.12")), kernels.join());
 	await accessible(page);
 	await shoot(page, "trend");
 
@@ -125,6 +134,7 @@ const labPages = async () => {
 	await page.click(".change.worse >> text=compare");
 	await page.waitForSelector(".chart canvas");
 	check("the comparison is in words", /regression: p50/.test(await page.textContent("main")));
+	await page.waitForSelector("[data-samples] canvas");
 	await accessible(page);
 	await shoot(page, "compare");
 

@@ -57,6 +57,23 @@
 		}
 	};
 
+	/* ---- tables on a narrow screen: each row a block, each value behind the name of its column ---- */
+
+	const stack = () => {
+		for (const table of $$("table.rows:not(.trials, .evidence)")) {
+			const names = [...$$("thead th, thead td", table)].map((th) => th.textContent);
+
+			if (!table.tBodies[0]?.rows.length)
+				continue;
+			table.classList.add("stacked");
+			for (const row of table.tBodies[0].rows)
+				[...row.cells].forEach((cell, i) => {
+					if (names[i] && (cell.tagName === "TD" || /^\d+$/.test(cell.textContent)))
+						cell.dataset.k = names[i];
+				});
+		}
+	};
+
 	/* ---- charts ---- */
 
 	const fetchJson = async (url) => {
@@ -108,6 +125,11 @@
 		const filter = $("#trend-filter");
 		let chart, points;
 
+		/* of the table the same kernels */
+		const list = () => {
+			for (const row of $$("table.rows tbody tr"))
+				row.hidden = !$("th", row).textContent.includes(filter.value.trim());
+		};
 		const draw = () => {
 			const words = filter.value.trim();
 
@@ -161,7 +183,8 @@
 			chart = new uPlot({
 				...size(box),
 				tzDate: utc,
-				scales: {x: {time: true}, y: {distr: 3}},
+				/* room for the marks at both ends */
+				scales: {x: {time: true, range: (u, from, to) => [from - (to - from || 7200) * .02, to + (to - from || 7200) * .02]}, y: {distr: 3}},
 				axes: axes((u, values) => values.map((v) => v === null || !/^[125]/.test(String(v).replace(/^0\.0*/, "")) ? "" : ms(v))),
 				series: [
 					{value: (u, v) => v === null ? "" : new Date(v * 1000).toISOString().slice(0, 16).replace("T", " ")},
@@ -208,8 +231,10 @@
 			filter.value ? url.searchParams.set("kernel", filter.value) : url.searchParams.delete("kernel");
 			history.replaceState(null, "", url);
 			draw();
+			list();
 		});
 		draw();
+		list();
 		addEventListener("resize", () => chart.setSize(size(box)));
 		return () => chart;
 	};
@@ -219,15 +244,14 @@
 
 	const distribution = async (box, url, make) => {
 		const runs = (await fetchJson(url)).runs;
-		const values = runs.map((r) => r.worst_ms.slice().sort((a, b) => a - b));
-		const {x, rows, extra} = make(values);
+		const {x, rows, extra, y = {range: (u, min, max) => [0, max * 1.05]}, yValues} = make(runs);
 		const stroke = colour("--dim"), grid = {stroke: colour("--line"), width: 1};
 		const chart = new uPlot({
 			...size(box),
-			scales: {x: {time: false, distr: 3}, y: {range: (u, min, max) => [0, max * 1.05]}},
-			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid}],
+			scales: {x: {time: false, distr: 3}, y},
+			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid, ...(yValues ? {values: yValues, size: 70} : {})}],
 			series: [{label: "delay", value: (u, v) => ms(v)}, ...runs.map((r, i) => ({
-				label: r.kernel_name + " on " + r.run.rig, stroke: palette()[i], width: 2,
+				label: `${r.kernel_name} on ${r.run.rig}, ${r.run.started.slice(5, 16).replace("T", " ")}`, stroke: palette()[i], width: 2,
 				dash: [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 2]][i],
 				paths: uPlot.paths.stepped({align: extra}), points: {show: false},
 			}))],
@@ -237,13 +261,17 @@
 		return () => chart;
 	};
 
-	const ecdf = (values) => {
+	const worsts = (runs) => runs.map((r) => r.worst_ms.slice().sort((a, b) => a - b));
+
+	const ecdf = (runs) => {
+		const values = worsts(runs);
 		const x = [...new Set(values.flat())].sort((a, b) => a - b);
 
 		return {x, rows: values.map((v) => x.map((at) => v.length ? v.filter((w) => w <= at).length / v.length : null)), extra: 1};
 	};
 
-	const histogram = (values) => {
+	const histogram = (runs) => {
+		const values = worsts(runs);
 		const perDecade = 8;
 		const at = (v) => Math.floor(Math.log10(Math.max(v, .1)) * perDecade);
 		const all = values.flat().map(at);
@@ -253,6 +281,27 @@
 		for (let i = from; i <= to; i++)
 			x.push(10 ** (i / perDecade));
 		return {x, rows: values.map((v) => x.map((_, i) => v.filter((w) => at(w) === from + i).length)), extra: 1};
+	};
+
+	/* of all samples: how many are at least so long; both axes logarithmic, so that the tail is seen */
+	const tail = (runs) => {
+		const x = [...new Set(runs.flatMap((r) => r.samples ? [...r.samples.low_ms, r.samples.end_ms.at(-1)] : []))]
+			.filter((v) => v > 0).sort((a, b) => a - b);
+		const rows = runs.map(({samples}) => {
+			if (!samples)
+				return x.map(() => null);
+			let i = samples.counts.length, longer = 0;
+			const shares = x.slice().reverse().map((at) => {
+				while (i > 0 && samples.low_ms[i - 1] >= at)
+					longer += samples.counts[--i];
+				return longer ? longer / samples.count : null;
+			});
+
+			return shares.reverse();
+		});
+		const percent = (v) => v === null || !/^[1]0*$/.test(String(v).replace(/^0\.0*/, "")) ? "" : +(v * 100).toPrecision(2) + " %";
+
+		return {x, rows, extra: 1, y: {distr: 3}, yValues: (u, values) => values.map(percent)};
 	};
 
 	const savePng = (getChart, button) => {
@@ -282,6 +331,7 @@
 		for (const box of $$(".chart")) {
 			const made = box.dataset.trend ? trend(box)
 				: box.dataset.ecdf ? distribution(box, box.dataset.ecdf, ecdf)
+				: box.dataset.samples ? distribution(box, box.dataset.samples, tail)
 				: distribution(box, box.dataset.histogram, histogram);
 
 			made.then((getChart) => {
@@ -419,6 +469,7 @@
 	};
 
 	trial();
+	stack();
 	charts();
 	live();
 	refresh();

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "trial/trial.h"
 
 #include <stdbool.h>
 
@@ -32,5 +32,10 @@ struct probe_state {
 
 /* ERR_TARGET names the line that is wrong. */
 int probe_state_parse(const char *text, struct probe_state *ret, struct err *e) must_check;
+/*
+ * Adds the lines of latency-mon's "hist" (cpu= probe= low_ns= end_ns= count=) to the histograms of
+ * a trial. ERR_TARGET names the line that is wrong; the trial has no histograms then.
+ */
+int probe_samples_parse(const char *text, struct trial *t, struct err *e) must_check;
 /* NULL if there is none. */
 const struct probe_row *probe_state_find(const struct probe_state *st, int cpu, const char *probe);

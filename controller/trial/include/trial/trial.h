@@ -84,6 +84,19 @@ struct trial_number {
 	int64_t value;
 };
 
+/* Samples from low_ns to below end_ns. */
+struct trial_bucket {
+	int64_t low_ns, end_ns, count;
+};
+
+/* All samples of a judged probe from its reset just before the cut to the end of the window, of all
+   CPUs together. */
+struct trial_histogram {
+	char probe[16];
+	struct trial_bucket *buckets; /* ascending, none of them empty */
+	size_t n_buckets;
+};
+
 struct trial {
 	unsigned number; /* 1… in the run */
 	unsigned boot;   /* 1… */
@@ -109,6 +122,8 @@ struct trial {
 	size_t n_moments;
 	struct trial_number *numbers;
 	size_t n_numbers;
+	struct trial_histogram *histograms; /* one a probe */
+	size_t n_histograms;
 };
 
 /* One boot of the target and its recording. */
@@ -178,6 +193,14 @@ void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const cha
 	printf_like(4, 5);
 /* A name that is there already gets the new value. */
 void trial_add_number(struct trial *t, const char *name, int64_t value);
+/*
+ * Adds samples to a bucket of a probe, which is made if it is new. False if it cannot be: it begins
+ * below 0 or behind its end, is empty, lies across another one, a sum would be over INT64_MAX, or
+ * more than TRIAL_LIST_MAX buckets or probes. The histograms grow by this function only.
+ */
+bool trial_add_samples(struct trial *t, const char *probe, const struct trial_bucket *b);
+void trial_clear_samples(struct trial *t);
+int64_t trial_histogram_samples(const struct trial_histogram *h);
 /* False if there is no such number. */
 bool trial_number(const struct trial *t, const char *name, int64_t *ret);
 
