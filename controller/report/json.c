@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
+#include "trial/profile.h"
 
 #include <jansson.h>
 
@@ -251,6 +252,58 @@ static void set_console(json_t *obj, const struct trial *t, const struct trial_b
 	set(obj, "console", array);
 }
 
+#define PROFILE_ROWS_MAX 50 /* functions of a window */
+
+static json_t *profile_window_value(const struct profile *p, const struct profile_window *w)
+{
+	auto_free struct profile_row *rows = NULL;
+	size_t n = profile_top(p, w, &rows);
+	json_t *obj = json_object();
+	json_t *top = json_array();
+
+	set_text(obj, "name", w->name);
+	set(obj, "from_us", json_integer(w->from_us));
+	set(obj, "to_us", json_integer(w->to_us));
+	set_count(obj, "samples", profile_samples(p, w));
+	for (size_t i = 0; i < n && i < PROFILE_ROWS_MAX; i++) {
+		json_t *row = json_object();
+
+		set_text(row, "function", rows[i].function);
+		set_text(row, "module", rows[i].module);
+		set_count(row, "samples", rows[i].samples);
+		append(top, row);
+	}
+	set(obj, "top", top);
+	return obj;
+}
+
+static void set_profile(json_t *obj, const struct run *r, const struct trial *t)
+{
+	auto_profile struct profile *p = NULL;
+	const struct profile_window *windows;
+	struct err e = {0};
+	json_t *profile, *list;
+	size_t n;
+
+	if (profile_of_trial(r, t, &p, &e) < 0) {
+		set_text(obj, "profile_error", e.text);
+		return;
+	}
+	if (!p)
+		return;
+	profile = json_object();
+	list = json_array();
+	n = profile_windows(p, &windows);
+	set_text(profile, "event", profile_head(p)->event);
+	set_count(profile, "hz", profile_head(p)->hz);
+	set_count(profile, "cpus", profile_head(p)->cpus);
+	set_count(profile, "lost", profile_head(p)->lost + profile_head(p)->dropped);
+	for (size_t i = 0; i < n; i++)
+		append(list, profile_window_value(p, &windows[i]));
+	set(profile, "windows", list);
+	set(obj, "profile", profile);
+}
+
 json_t *report_trial_value(const struct run *r, const struct trial *t)
 {
 	const struct trial_boot *b = run_text_boot(r, t->boot);
@@ -265,6 +318,7 @@ json_t *report_trial_value(const struct run *r, const struct trial *t)
 	set(obj, "delays", delays_value(t));
 	set(obj, "incidents", incidents_value(t));
 	set(obj, "numbers", numbers);
+	set_profile(obj, r, t);
 	if (b) {
 		set(obj, "booted", boot_value(b));
 		set_console(obj, t, b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: trial */
 /* Profiles as the target gives them: read, counted over windows, folded. */
+#include "base/rng.h"
 #include "trial/profile.h"
 #include "unit.h"
 
@@ -224,6 +225,55 @@ static void test_a_trial_has_its_profile_beside_its_boots(void **state)
 	unit_rmdir(dir);
 }
 
+static void ignore_chain(void *self, const char *const *functions, size_t depth, uint64_t samples)
+{
+	uint64_t *sum = self;
+
+	for (size_t i = 0; i < depth; i++)
+		assert_non_null(functions[i]);
+	*sum += samples;
+}
+
+/* Whatever a target sends is refused, or can be counted in every way. */
+static void test_changed_bytes_are_refused_or_counted_and_never_break_it(void **state)
+{
+	const uint64_t seed = 20150707;
+	unsigned taken = 0;
+	struct rng rng;
+
+	(void)state;
+	print_message("seed %" PRIu64 "\n", seed);
+	rng_init(&rng, seed);
+	for (unsigned i = 0; i < 20000; i++) {
+		auto_free char *changed = xstrdup(text);
+		auto_profile struct profile *p = NULL;
+		size_t n = strlen(text) - (size_t)rng_below(&rng, 40);
+		const struct profile_window *windows;
+		struct err e = {0};
+
+		for (uint64_t k = rng_below(&rng, 4) + 1; k; k--)
+			changed[rng_below(&rng, n)] =
+				"0123456789,.;-\nhaskwe\xff\0"[rng_below(&rng, 22)];
+		if (profile_parse(changed, n, "p", &p, &e) < 0)
+			continue;
+		taken++;
+		for (size_t w = 0; w < profile_windows(p, &windows); w++) {
+			auto_free struct profile_row *rows = NULL;
+			uint64_t all = profile_samples(p, &windows[w]);
+			uint64_t chains = 0, top = 0;
+			size_t n_rows = profile_top(p, &windows[w], &rows);
+
+			for (size_t k = 0; k < n_rows; k++)
+				top += rows[k].samples;
+			profile_chains(p, &windows[w], ignore_chain, &chains);
+			assert_int_equal(top, all);
+			assert_int_equal(chains, all);
+		}
+	}
+	/* else nothing was tried */
+	assert_in_range(taken, 100, 19900);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -235,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_the_longest_chain_is_read_and_a_longer_one_is_refused),
 		cmocka_unit_test(test_more_windows_than_are_allowed_are_an_error),
 		cmocka_unit_test(test_a_trial_has_its_profile_beside_its_boots),
+		cmocka_unit_test(test_changed_bytes_are_refused_or_counted_and_never_break_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* ctest: report */
 /* Flame graphs and tables of profiles, with names that were made to do harm. */
 #include "report/profile_text.h"
+#include "report/report.h"
 #include "sample_run.h"
 #include "unit.h"
 
@@ -138,7 +139,16 @@ static void test_a_table_has_shares_with_intervals_and_what_was_lost(void **stat
 	/* Clopper-Pearson of 87 in 100 */
 	assert_contains(strbuf_str(&out), "      87  87.00 % (78.80 to 92.89)  f_00\n");
 	assert_contains(strbuf_str(&out), "  … 2 functions more\n");
+	strbuf_reset(&out);
+	report_trial_json(&out, r, t);
+	assert_contains(strbuf_str(&out), "\"event\":\"cycles\"");
+	assert_contains(strbuf_str(&out), "\"lost\":6");
+	assert_contains(strbuf_str(&out), "\"name\":\"dd_1\"");
+	assert_contains(strbuf_str(&out), "\"f_13\"");
 	unit_write(dir, "trial-1-profile.txt", "broken\n");
+	strbuf_reset(&out);
+	report_trial_json(&out, r, t);
+	assert_contains(strbuf_str(&out), "\"profile_error\"");
 	strbuf_reset(&out);
 	profile_text_add(&out, r, t);
 	assert_contains(strbuf_str(&out), "cannot be shown: ");
