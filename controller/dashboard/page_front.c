@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define OLDER_MAX   12 /* older builds in a matrix */
-#define BETTER_MAX  5
+#define SIDE_OPEN   6  /* changes of a kind that are seen at once */
 #define RECENT_DAYS 120
 
 /* ---- changes in words ---- */
@@ -86,18 +86,25 @@ static size_t count_changes(const struct change_list *l, enum change_kind kind)
 	return n;
 }
 
+/* Those of a kind, newest first; the ones behind `open` come to light on demand. */
 static void add_changes(struct strbuf *out, const struct request *rq, const struct change_list *l,
-			enum change_kind kind, size_t max)
+			enum change_kind kind, size_t open)
 {
+	size_t all = count_changes(l, kind);
 	size_t n = 0;
 
 	strbuf_adds(out, "<ol class=changes>\n");
-	for (size_t i = 0; i < l->n && n < max; i++)
-		if (l->changes[i].kind == kind) {
-			add_change(out, rq, &l->changes[i]);
-			n++;
-		}
-	strbuf_adds(out, "</ol>\n");
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->changes[i].kind != kind)
+			continue;
+		if (n++ == open)
+			strbuf_addf(out,
+				    "</ol><details><summary>%zu more</summary>"
+				    "<ol class=changes>\n",
+				    all - open);
+		add_change(out, rq, &l->changes[i]);
+	}
+	strbuf_adds(out, all > open ? "</ol></details>\n" : "</ol>\n");
 }
 
 /* "3 builds: 1 PASS, 2 INCONCLUSIVE", of the newest build of each series on each rig. */
@@ -229,7 +236,13 @@ static void add_matrix(struct strbuf *out, const struct request *rq, const struc
 	html_ms(out, m->of->limit_us);
 	strbuf_adds(out,
 		    "</span></h2>\n<div class=scroll tabindex=0 role=region aria-label=\"Worst "
-		    "delay by kernel and rig\"><table><thead><tr><th scope=col>newest builds");
+		    "delay by kernel and rig: ");
+	html_text(out, m->of->scenario);
+	strbuf_adds(out, " on ");
+	html_text(out, m->of->rig_class);
+	strbuf_adds(out, " rigs, limit ");
+	html_ms(out, m->of->limit_us);
+	strbuf_adds(out, "\"><table><thead><tr><th scope=col>newest builds");
 	for (size_t c = 0; c < m->n_cols; c++) {
 		strbuf_adds(out, "<th scope=col>");
 		html_link(out, rq, "rigs/", m->cols[c], m->cols[c]);
@@ -478,12 +491,12 @@ static void add_front(struct strbuf *out, const struct request *rq, const struct
 	add_rigs(out, rq, f);
 	if (count_changes(&changes, CHANGE_BAD)) {
 		strbuf_adds(out, "<section class=card><h2>Over the limit all along</h2>\n");
-		add_changes(out, rq, &changes, CHANGE_BAD, SIZE_MAX);
+		add_changes(out, rq, &changes, CHANGE_BAD, SIDE_OPEN);
 		strbuf_adds(out, "</section>\n");
 	}
 	if (count_changes(&changes, CHANGE_BETTER)) {
 		strbuf_adds(out, "<section class=card><h2>Got better</h2>\n");
-		add_changes(out, rq, &changes, CHANGE_BETTER, BETTER_MAX);
+		add_changes(out, rq, &changes, CHANGE_BETTER, SIDE_OPEN);
 		strbuf_adds(out, "</section>\n");
 	}
 	strbuf_adds(out, "</div></div>\n");

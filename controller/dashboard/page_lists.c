@@ -280,6 +280,32 @@ int page_kernels(struct site *s, const struct request *rq, struct reply *rp, str
 
 /* ---- incidents ---- */
 
+static void add_incidents(struct strbuf *out, const struct request *rq,
+			  const struct store_incident *rows, size_t n)
+{
+	strbuf_adds(out, "<table class=rows><thead><tr><th scope=col>when<th scope=col>class"
+			 "<th scope=col>what<th scope=col class=num>times<th scope=col>trial"
+			 "<th scope=col>kernel<th scope=col>rig</thead><tbody>\n");
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *trial = xasprintf("%s.%u", rows[i].run_id, rows[i].trial);
+
+		strbuf_adds(out, "<tr><td class=when>");
+		html_time(out, rows[i].started_wall_ns);
+		strbuf_adds(out, "<td>");
+		html_text(out, rows[i].cls);
+		strbuf_adds(out, "<td><code>");
+		html_text(out, rows[i].title);
+		strbuf_addf(out, "</code><td class=num>%u<th scope=row>", rows[i].count);
+		html_link(out, rq, "trials/", trial, trial);
+		strbuf_adds(out, "<td>");
+		html_text(out, rows[i].kernel);
+		strbuf_adds(out, "<td>");
+		html_text(out, rows[i].rig);
+		strbuf_adds(out, "\n");
+	}
+	strbuf_adds(out, "</tbody></table>");
+}
+
 int page_incidents(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	const char *words = request_arg(rq, "q");
@@ -309,27 +335,10 @@ int page_incidents(struct site *s, const struct request *rq, struct reply *rp, s
 	} else {
 		strbuf_adds(out, " other than the plain USB disconnect");
 	}
-	strbuf_adds(out, "</p><table class=rows><thead><tr><th scope=col>when<th scope=col>class"
-			 "<th scope=col>what<th scope=col class=num>times<th scope=col>trial"
-			 "<th scope=col>kernel<th scope=col>rig</thead><tbody>\n");
-	for (size_t i = 0; i < n; i++) {
-		auto_free char *trial = xasprintf("%s.%u", rows[i].run_id, rows[i].trial);
-
-		strbuf_adds(out, "<tr><td class=when>");
-		html_time(out, rows[i].started_wall_ns);
-		strbuf_adds(out, "<td>");
-		html_text(out, rows[i].cls);
-		strbuf_adds(out, "<td><code>");
-		html_text(out, rows[i].title);
-		strbuf_addf(out, "</code><td class=num>%u<th scope=row>", rows[i].count);
-		html_link(out, rq, "trials/", trial, trial);
-		strbuf_adds(out, "<td>");
-		html_text(out, rows[i].kernel);
-		strbuf_adds(out, "<td>");
-		html_text(out, rows[i].rig);
-		strbuf_adds(out, "\n");
-	}
-	strbuf_adds(out, "</tbody></table></section>\n");
+	strbuf_adds(out, "</p>");
+	if (n)
+		add_incidents(out, rq, rows, n);
+	strbuf_adds(out, "</section>\n");
 	page_end(out, rq);
 	store_incidents_free(rows, n);
 	rp->fresh_ns = FRESH_NS;

@@ -158,6 +158,22 @@ const labPages = async () => {
 	await plain.context().close();
 };
 
+/* A lab with more rigs than columns fit. */
+const widePages = async () => {
+	const base = await serve(join(WORK, "wide.db"));
+	const page = await open();
+
+	await visit(page, base, /./);
+	await accessible(page);
+	await shoot(page, "wide");
+	const more = page.locator("details summary >> text=/^[0-9]+ more$/");
+
+	check("a long list is folded", await more.count() === 1);
+	await more.click();
+	check("and unfolds", await page.locator("details .change").first().isVisible());
+	await page.context().close();
+};
+
 /* Locks, switches and cancelled jobs by forms alone; and a page of another origin that tries the same
    with the cookie of the one who is logged in. */
 const actionPages = async () => {
@@ -380,6 +396,7 @@ const latency = async () => {
 try {
 	if (LIVE !== "only") {
 		await labPages();
+		await widePages();
 		await staticPages();
 		await latency();
 		await actionPages();

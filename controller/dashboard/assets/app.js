@@ -144,7 +144,7 @@
 
 				if (p.p50_ms === undefined)
 					return;
-				ctx.globalAlpha = points.length > 300 ? .25 : .5;
+				ctx.globalAlpha = points.length > 1000 ? .06 : points.length > 300 ? .25 : .5;
 				ctx.beginPath();
 				ctx.moveTo(x, u.valToPos(p.p50_ms, "y", true));
 				ctx.lineTo(x, u.valToPos(p.worst_ms, "y", true));
@@ -162,20 +162,26 @@
 
 				ctx.save();
 				ctx.lineWidth = 2 * devicePixelRatio;
+				/* where there are many, none must hide the others */
+				const isDense = points.length > 1000;
+				const faint = points.filter((p) => p.is_change).length > 20 ? .3 : 1;
+
 				points.forEach((p, i) => {
 					const x = u.valToPos(u.data[0][i], "x", true);
 
 					if (p.is_change) {
 						ctx.strokeStyle = link;
+						ctx.globalAlpha = faint;
 						ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
 						ctx.beginPath();
 						ctx.moveTo(x, u.bbox.top); ctx.lineTo(x, u.bbox.top + u.bbox.height);
 						ctx.stroke();
 						ctx.setLineDash([]);
+						ctx.globalAlpha = 1;
 					}
 					ctx.fillStyle = ctx.strokeStyle = colours[p.verdict] || dim;
 					spread(u, ctx, p, x);
-					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), 4 * devicePixelRatio);
+					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), (isDense ? 2 : 4) * devicePixelRatio);
 				});
 				ctx.restore();
 			};
