@@ -2,9 +2,11 @@
 /* switch_cfg.c - the description of a switch, and the drivers that stand by themselves. */
 #include "rig/switch_cfg.h"
 
+#include "base/http_ask.h"
 #include "base/strbuf.h"
 #include "guard.h"
 
+#include <regex.h>
 #include <string.h>
 
 #define TEXT_MAX 200
@@ -17,6 +19,9 @@
 #define TEXT(key, type, member)                                                                \
 	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, \
 			       TEXT_MAX)
+#define LONG_TEXT(key, member)                                                                   \
+	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct switch_cfg, \
+			       member, 1, WORD_MAX)
 #define NUMBER(key, member) CYAML_FIELD_UINT(key, CYAML_FLAG_OPTIONAL, struct switch_cfg, member)
 #define LINE(key, member)                                                                         \
 	CYAML_FIELD_MAPPING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct switch_cfg, \
@@ -63,6 +68,18 @@ const cyaml_schema_field_t switch_cfg_fields[] = {
 	WORDS("turn_off", turn_off),
 	WORDS("status", status),
 	NUMBER("timeout_ms", timeout_ms),
+	TEXT("protocol", struct switch_cfg, protocol),
+	LONG_TEXT("url", url),
+	LONG_TEXT("token_file", token_file),
+	TEXT("pdu", struct switch_cfg, pdu),
+	TEXT("outlet", struct switch_cfg, outlet),
+	TEXT("method", struct switch_cfg, method),
+	LONG_TEXT("off_url", off_url),
+	LONG_TEXT("status_url", status_url),
+	LONG_TEXT("on_body", on_body),
+	LONG_TEXT("off_body", off_body),
+	LONG_TEXT("on_match", on_match),
+	LONG_TEXT("off_match", off_match),
 	CYAML_FIELD_END};
 
 /* One bit a driver. */
@@ -73,7 +90,8 @@ enum {
 	HID_RELAY = 1 << 3,
 	EXEC = 1 << 4,
 	TARGET_PORT = 1 << 5,
-	REAL = GPIO | USB_HUB | HID_RELAY | EXEC,
+	HTTP = 1 << 6,
+	REAL = GPIO | USB_HUB | HID_RELAY | EXEC | HTTP,
 	ALL = QMP | REAL | TARGET_PORT,
 };
 
@@ -89,6 +107,7 @@ static const struct driver_row drivers[] = {
 	{"usb-hub", USB_HUB, switch_usb_hub_open},
 	{"hid-relay", HID_RELAY, switch_hid_relay_open},
 	{"exec", EXEC, switch_exec_open},
+	{"http", HTTP, switch_http_open},
 	{"target-port", TARGET_PORT, NULL},
 };
 
@@ -115,7 +134,19 @@ static const struct {
 	{"turn_on", EXEC, EXEC},
 	{"turn_off", EXEC, EXEC},
 	{"status", EXEC, 0},
-	{"timeout_ms", EXEC, 0},
+	{"timeout_ms", EXEC | HTTP, 0},
+	{"protocol", HTTP, HTTP},
+	{"url", HTTP, HTTP},
+	{"token_file", HTTP, 0},
+	{"pdu", HTTP, 0},
+	{"outlet", HTTP, 0},
+	{"method", HTTP, 0},
+	{"off_url", HTTP, 0},
+	{"status_url", HTTP, 0},
+	{"on_body", HTTP, 0},
+	{"off_body", HTTP, 0},
+	{"on_match", HTTP, 0},
+	{"off_match", HTTP, 0},
 	{"max_cycles", ALL, 0},
 };
 
@@ -176,7 +207,7 @@ static int check_driver(const struct switch_cfg *cfg, const struct yaml_doc *doc
 	(void)stands(doc, key_path, "driver", path);
 	return yaml_complain(
 		doc, path, e,
-		"must be 'qmp', 'gpio', 'usb-hub', 'hid-relay', 'exec' or 'target-port'");
+		"must be 'qmp', 'gpio', 'usb-hub', 'hid-relay', 'exec', 'http' or 'target-port'");
 }
 
 static int check_keys(const struct switch_cfg *cfg, const struct yaml_doc *doc,
@@ -317,6 +348,128 @@ static int check_lines(const struct switch_cfg *cfg, const struct yaml_doc *doc,
 	return 0;
 }
 
+static int check_pattern(const struct yaml_doc *doc, const char *path, const char *pattern,
+			 struct err *e)
+{
+	char why[120];
+	regex_t re;
+	int r = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (r == 0) {
+		regfree(&re);
+		return 0;
+	}
+	(void)regerror(r, &re, why, sizeof(why));
+	return yaml_complain(doc, path, e, "no extended regular expression: %s", why);
+}
+
+/* An address may hold a password: the complaint is about the switch, and does not show it. */
+static int check_url(const struct yaml_doc *doc, const char *key_path, const char *key,
+		     const char *url, bool has_query, struct err *e)
+{
+	if (!http_is_url(url))
+		return yaml_complain(doc, key_path, e,
+				     "'%s' is no http:// or https:// address with a host", key);
+	if (!has_query && strpbrk(url, "?#"))
+		return yaml_complain(doc, key_path, e,
+				     "'%s' is the address of a service and has no '?' or '#'", key);
+	return 0;
+}
+
+enum { PDUDAEMON = 1 << 0, REST = 1 << 1, OUTPUT = 1 << 2 };
+
+/* Which protocol of an http switch has which key, and which needs it. */
+static int check_protocol_keys(unsigned protocol, const struct switch_cfg *cfg,
+			       const struct yaml_doc *doc, const char *key_path, struct err *e)
+{
+	static const struct {
+		const char *key;
+		unsigned has, needs;
+	} rows[] = {
+		{"pdu", PDUDAEMON, PDUDAEMON}, {"outlet", PDUDAEMON, PDUDAEMON},
+		{"method", OUTPUT, 0},         {"off_url", OUTPUT, 0},
+		{"status_url", OUTPUT, 0},     {"on_body", OUTPUT, 0},
+		{"off_body", OUTPUT, 0},       {"on_match", OUTPUT, 0},
+		{"off_match", OUTPUT, 0},
+	};
+	char path[160];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const bool is_there = stands(doc, key_path, rows[i].key, path);
+
+		if (is_there && !(rows[i].has & protocol))
+			return yaml_complain(doc, key_path, e, "the protocol '%s' has no key '%s'",
+					     cfg->protocol, rows[i].key);
+		if (!is_there && (rows[i].needs & protocol))
+			return yaml_complain(doc, key_path, e,
+					     "the protocol '%s' needs the key '%s'", cfg->protocol,
+					     rows[i].key);
+	}
+	return 0;
+}
+
+/* What makes sense together in an http switch of the protocol "output". */
+static int check_output(const struct switch_cfg *cfg, const struct yaml_doc *doc,
+			const char *key_path, struct err *e)
+{
+	const bool is_get = cfg->method && strcmp(cfg->method, "GET") == 0;
+	char path[160];
+	int r = 0;
+
+	if (!cfg->off_url && !(cfg->on_body && cfg->off_body))
+		return yaml_complain(doc, key_path, e,
+				     "on and off are told apart by 'off_url', or by 'on_body' and "
+				     "'off_body'");
+	if (is_get && (cfg->on_body || cfg->off_body))
+		return yaml_complain(doc, key_path, e, "the method GET sends no body");
+	if (!cfg->on_match != !cfg->off_match || (cfg->status_url && !cfg->on_match))
+		return yaml_complain(doc, key_path, e,
+				     "to ask for the state 'on_match' and 'off_match' are needed");
+	if (cfg->on_match) {
+		(void)stands(doc, key_path, "on_match", path);
+		r = check_pattern(doc, path, cfg->on_match, e);
+	}
+	if (r == 0 && cfg->off_match) {
+		(void)stands(doc, key_path, "off_match", path);
+		r = check_pattern(doc, path, cfg->off_match, e);
+	}
+	return r;
+}
+
+static int check_http(const struct switch_cfg *cfg, const struct yaml_doc *doc,
+		      const char *key_path, struct err *e)
+{
+	static const char *const protocols[] = {"pdudaemon", "rest", "output"};
+	static const char *const methods[] = {"PUT", "POST", "GET"};
+	unsigned protocol = 1;
+	char path[160];
+	int r;
+
+	r = check_choice(doc, key_path, "protocol", cfg->protocol, protocols, ARRAY_SIZE(protocols),
+			 e);
+	if (r == 0)
+		r = check_choice(doc, key_path, "method", cfg->method, methods, ARRAY_SIZE(methods),
+				 e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; strcmp(cfg->protocol, protocols[i]) != 0; i++)
+		protocol <<= 1;
+	r = check_url(doc, key_path, "url", cfg->url, protocol != PDUDAEMON, e);
+	if (r == 0)
+		r = check_protocol_keys(protocol, cfg, doc, key_path, e);
+	if (r == 0 && cfg->off_url)
+		r = check_url(doc, key_path, "off_url", cfg->off_url, true, e);
+	if (r == 0 && cfg->status_url)
+		r = check_url(doc, key_path, "status_url", cfg->status_url, true, e);
+	if (r == 0 && protocol == OUTPUT)
+		r = check_output(cfg, doc, key_path, e);
+	if (r == 0 && cfg->token_file && cfg->token_file[0] != '/') {
+		(void)stands(doc, key_path, "token_file", path);
+		r = yaml_complain(doc, path, e, "must be an absolute path");
+	}
+	return r;
+}
+
 int switch_cfg_check(struct switch_cfg *cfg, const struct yaml_doc *doc, const char *key_path,
 		     struct err *e)
 {
@@ -333,6 +486,8 @@ int switch_cfg_check(struct switch_cfg *cfg, const struct yaml_doc *doc, const c
 				 ARRAY_SIZE(states), e);
 	if (r == 0)
 		r = check_lines(cfg, doc, key_path, e);
+	if (r == 0 && driver_of(cfg)->bit == HTTP)
+		r = check_http(cfg, doc, key_path, e);
 	return r;
 }
 
@@ -372,6 +527,18 @@ void switch_cfg_release(struct switch_cfg *cfg)
 	words_free(cfg->turn_on, cfg->turn_on_count);
 	words_free(cfg->turn_off, cfg->turn_off_count);
 	words_free(cfg->status, cfg->status_count);
+	util_free(cfg->protocol);
+	util_free(cfg->url);
+	util_free(cfg->token_file);
+	util_free(cfg->pdu);
+	util_free(cfg->outlet);
+	util_free(cfg->method);
+	util_free(cfg->off_url);
+	util_free(cfg->status_url);
+	util_free(cfg->on_body);
+	util_free(cfg->off_body);
+	util_free(cfg->on_match);
+	util_free(cfg->off_match);
 	*cfg = (struct switch_cfg){0};
 }
 

@@ -12,6 +12,8 @@ int switch_gpio_open(const struct switch_cfg *cfg, struct waiter *w,
 		     const struct switch_ops **ret_ops, void **ret_self, struct err *e) must_check;
 int switch_exec_open(const struct switch_cfg *cfg, struct waiter *w,
 		     const struct switch_ops **ret_ops, void **ret_self, struct err *e) must_check;
+int switch_http_open(const struct switch_cfg *cfg, struct waiter *w,
+		     const struct switch_ops **ret_ops, void **ret_self, struct err *e) must_check;
 int switch_usb_hub_open(const struct switch_cfg *cfg, struct waiter *w,
 			const struct switch_ops **ret_ops, void **ret_self,
 			struct err *e) must_check;

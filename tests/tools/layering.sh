@@ -18,7 +18,7 @@ declare -A uses=(
 )
 declare -A owner=(
 	[nettle/]="base" [sqlite3.h]="store" [libpq-fe.h]="store" [jansson.h]="rig kernels trial bisect report dashboard cli lab"
-	[microhttpd.h]="dashboard" [curl/]="report"
+	[microhttpd.h]="dashboard" [curl/]="base"
 	[cyaml/]="rig trial lab" [yaml.h]="rig" [zlib.h]="kernels"
 	[libusb.h]="rig" [gpiod.h]="rig" [libserialport.h]="rig"
 )

@@ -1,81 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_report_send.c - posting to a server on loopback that answers as it is told. */
 /* ctest: report */
+#include "http_util.h"
 #include "report/send.h"
-#include "unit.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #define BODY "{\"version\":{\"major\":5,\"minor\":3}}"
 
 struct server {
+	struct http_util http;
 	char *dir;
 	char url[64];
-	int fd;
-	pid_t pid;
+	const int *statuses;
+	unsigned n;
 };
 
-/* Reads one request whole, writes it to a file and answers with the status. */
-static void serve_one(const struct server *s, unsigned number, int status)
+/* Writes the request to a file and answers with the next status. */
+static bool serve(void *self, const char *request, int fd)
 {
-	static const char *const answer = "{\"id\":\"r1\"}";
-	char buf[8192] = "";
-	size_t n = 0;
-	auto_free char *name = xasprintf("request-%u", number);
-	auto_free char *reply =
-		xasprintf("HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-			  status, strlen(answer), answer);
-	int fd = accept(s->fd, NULL, NULL);
+	struct server *s = self;
+	auto_free char *name = xasprintf("request-%u", s->n);
 
-	while (n < sizeof(buf) - 1 && !strstr(buf, BODY)) {
-		ssize_t got = read(fd, buf + n, sizeof(buf) - 1 - n);
-
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-		buf[n] = '\0';
-	}
-	{
-		auto_free char *path = xasprintf("%s/%s", s->dir, name);
-		struct err e = {0};
-
-		(void)!file_write_atomic(path, buf, n, &e);
-	}
-	(void)!fd_write_all(fd, reply, strlen(reply));
-	(void)close(fd);
+	unit_write(s->dir, name, request);
+	http_util_answer(fd, s->statuses[s->n++], "", "{\"id\":\"r1\"}");
+	return true;
 }
 
-static void server_start(struct server *s, const int *statuses, size_t n)
+static void server_start(struct server *s, const int *statuses, unsigned n)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(at);
-
 	s->dir = unit_tmpdir();
-	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(s->fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(s->fd, 8), 0);
-	assert_int_equal(getsockname(s->fd, (struct sockaddr *)&at, &size), 0);
-	(void)snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u/submit", ntohs(at.sin_port));
-	s->pid = fork();
-	assert_true(s->pid >= 0);
-	if (s->pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (unsigned i = 0; i < n; i++)
-			serve_one(s, i, statuses[i]);
-		_exit(0);
-	}
-	(void)close(s->fd); /* nobody listens once the server has ended */
+	s->statuses = statuses;
+	s->n = 0;
+	http_util_start(&s->http, n, serve, s);
+	(void)snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u/submit", s->http.port);
 }
 
 static void server_end(struct server *s)
 {
-	(void)kill(s->pid, SIGKILL);
-	(void)waitpid(s->pid, NULL, 0);
+	http_util_end(&s->http);
 	unit_rmdir(s->dir);
 }
 
@@ -191,8 +152,8 @@ static void test_a_server_that_is_not_there_is_named_after_all_tries(void **stat
 	unsigned failed = 0;
 
 	(void)state;
-	server_start(&s, NULL, 0); /* ends at once, and its socket with it */
-	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
+	server_start(&s, NULL, 1);
+	http_util_end(&s.http); /* and its socket with it */
 	assert_int_equal(post(&s, &answer, &failed, &e), -EIO);
 	assert_contains(e.text, "tried 3 times: http://127.0.0.1:");
 	assert_int_equal(failed, 2);

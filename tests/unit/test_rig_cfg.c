@@ -33,6 +33,7 @@ static const char *const good[] = {
 
 #define SWITCH(text) "    switch: {min_off_ms: 0, settle_ms: 0, " text "}"
 #define AT           "sticks[0].switch"
+#define HTTP(text)   SWITCH("driver: http, url: 'http://u:secret@p/', protocol: " text)
 
 /* The good file with one line replaced: that which starts like `instead` up to the colon. */
 static int load_with(const char *instead, struct rig_cfg **ret, struct err *e)
@@ -193,6 +194,35 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		 AT ".turn_on: too few entries"},
 		{SWITCH("driver: exec, turn_on: [a], turn_off: [a], timeout_ms: 60001"),
 		 AT ".timeout_ms: '60001': outside 1..60000"},
+		{SWITCH("driver: http, url: http://p/"),
+		 AT ": the driver 'http' needs the key 'protocol'"},
+		{SWITCH("driver: http, url: http://p/, protocol: snmp"),
+		 AT ".protocol: 'snmp': must be 'pdudaemon' or 'rest' or 'output'"},
+		{SWITCH("driver: http, url: ftp://u:secret@p/, protocol: rest"),
+		 AT ": 'url' is no http:// or https:// address with a host"},
+		{SWITCH("driver: http, url: 'http://', protocol: rest"),
+		 AT ": 'url' is no http:// or https:// address with a host"},
+		{HTTP("pdudaemon, pdu: a"), AT ": the protocol 'pdudaemon' needs the key 'outlet'"},
+		{HTTP("pdudaemon, pdu: a, outlet: 1, on_body: x"),
+		 AT ": the protocol 'pdudaemon' has no key 'on_body'"},
+		{SWITCH("driver: http, url: 'http://p/?a', protocol: pdudaemon, pdu: a, outlet: 1"),
+		 AT ": 'url' is the address of a service and has no '?' or '#'"},
+		{HTTP("rest, pdu: a"), AT ": the protocol 'rest' has no key 'pdu'"},
+		{HTTP("output"), AT ": on and off are told apart by 'off_url', or by"},
+		{HTTP("output, on_body: a"), AT ": on and off are told apart by 'off_url', or by"},
+		{HTTP("output, off_url: x"),
+		 AT ": 'off_url' is no http:// or https:// address with a host"},
+		{HTTP("output, method: DELETE, on_body: a, off_body: b"),
+		 AT ".method: 'DELETE': must be 'PUT' or 'POST' or 'GET'"},
+		{HTTP("output, method: GET, on_body: a, off_body: b"),
+		 AT ": the method GET sends no body"},
+		{HTTP("output, on_body: a, off_body: b, on_match: a"),
+		 AT ": to ask for the state 'on_match' and 'off_match' are needed"},
+		{HTTP("output, on_body: a, off_body: b, status_url: 'http://p/s'"),
+		 AT ": to ask for the state 'on_match' and 'off_match' are needed"},
+		{HTTP("output, on_body: a, off_body: b, on_match: a, off_match: '('"),
+		 AT ".off_match: '(': no extended regular expression: "},
+		{HTTP("rest, token_file: a"), AT ".token_file: 'a': must be an absolute path"},
 		{SWITCH("driver: target-port"), AT ".port: a target in QEMU needs this key"},
 		{SWITCH("driver: target-port, port: 16"), AT ".port: '16': outside 1..15"},
 		{SWITCH("driver: target-port, port: 1, safe_state: on"),
@@ -211,6 +241,7 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		assert_null(cfg);
 		assert_int_equal(e.kind, ERR_CONFIG);
 		assert_contains(e.text, cases[i].want);
+		assert_null(strstr(e.text, "secret"));
 	}
 }
 
@@ -232,6 +263,9 @@ static void test_values_at_the_limits_are_accepted(void **state)
 		SWITCH("driver: usb-hub, hub: usb1, port: 255, twin_hub: usb2"),
 		SWITCH("driver: hid-relay, vbus: {channel: 8}, data: {channel: 1}"),
 		SWITCH("driver: exec, turn_on: [a], turn_off: [a, b], timeout_ms: 60000"),
+		HTTP("pdudaemon, pdu: a, outlet: 1, timeout_ms: 60000"),
+		HTTP("rest, token_file: /a"),
+		HTTP("output, off_url: 'http://p/off?x=1', method: GET"),
 		SWITCH("driver: target-port, port: 15"),
 	};
 
@@ -293,6 +327,31 @@ static void test_every_key_of_a_switch_reaches_its_member(void **state)
 	assert_int_equal(sw->timeout_ms, 10000);
 	switch_cfg_limits(sw, &limits);
 	assert_int_equal(limits.safe, SWITCH_OFF);
+
+	rig_cfg_free(take(cfg));
+	if (load_with(HTTP("output, off_url: 'http://p/o', status_url: 'http://p/s', method: POST,"
+			   " on_body: p, off_body: q, on_match: r, off_match: s"),
+		      &cfg, &e) < 0)
+		fail_msg("%s", e.text);
+	sw = &cfg->stick_switch;
+	assert_string_equal(sw->protocol, "output");
+	assert_string_equal(sw->url, "http://u:secret@p/");
+	assert_string_equal(sw->off_url, "http://p/o");
+	assert_string_equal(sw->status_url, "http://p/s");
+	assert_string_equal(sw->method, "POST");
+	assert_string_equal(sw->on_body, "p");
+	assert_string_equal(sw->off_body, "q");
+	assert_string_equal(sw->on_match, "r");
+	assert_string_equal(sw->off_match, "s");
+
+	rig_cfg_free(take(cfg));
+	assert_int_equal(load_with(HTTP("pdudaemon, pdu: a, outlet: 1, token_file: /t"), &cfg, &e),
+			 0);
+	sw = &cfg->stick_switch;
+	assert_string_equal(sw->pdu, "a");
+	assert_string_equal(sw->outlet, "1");
+	assert_string_equal(sw->token_file, "/t");
+	assert_int_equal(sw->timeout_ms, 10000);
 }
 
 /* A board: the good file with another boot and console, and one line of boot.uboot replaced. */

@@ -20,7 +20,7 @@ struct switch_line_cfg {
 
 struct switch_cfg {
 	char *name;   /* of the stick */
-	char *driver; /* "qmp", "gpio", "usb-hub", "hid-relay", "exec", "target-port" */
+	char *driver; /* "qmp", "gpio", "usb-hub", "hid-relay", "exec", "http", "target-port" */
 	unsigned port;
 	unsigned min_off_ms, settle_ms, max_cycles;
 	char *safe_state; /* "off" (also NULL), "on" */
@@ -34,7 +34,16 @@ struct switch_cfg {
 	unsigned sense_timeout_ms;            /* VBUS must have followed by then */
 	char **turn_on, **turn_off, **status; /* exec: argument vectors without NULL at the end */
 	unsigned turn_on_count, turn_off_count, status_count;
-	unsigned timeout_ms; /* exec: of one command */
+	unsigned timeout_ms; /* exec: of one command; http: of one request */
+	char *protocol;      /* http: "pdudaemon", "rest", "output" */
+	char *url;
+	char *token_file;           /* http: NULL = no token is sent */
+	char *pdu, *outlet;         /* http, pdudaemon */
+	char *method;               /* http, output: "PUT" (also NULL), "POST", "GET" */
+	char *off_url, *status_url; /* http, output: NULL = url */
+	char *on_body, *off_body;   /* http, output: NULL = none */
+	char *on_match, *off_match; /* http, output: extended regular expressions; NULL = it is
+				       not asked */
 };
 
 /* The keys of a switch, for a CYAML_FIELD_MAPPING of a struct switch_cfg; `name` is no key. */

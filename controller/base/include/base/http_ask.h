@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * http_ask.h - one HTTP request to a service of the lab, as a client.
+ *
+ * All waiting goes through the waiter, so sources are served meanwhile and a stop ends it.
+ * Redirections are not followed: what a switch is told, or a token, goes to the host that was named
+ * and to no other one. URLs may hold a user name and a password ("http://ann:secret@pdu/"), which
+ * are sent as Basic authentication and never shown; neither is what stands behind '?'.
+ */
+#pragma once
+
+#include "base/strbuf.h"
+#include "base/waiter.h"
+
+struct http_ask {
+	const char *method; /* "GET", "PUT", "POST" */
+	const char *url;    /* http:// or https:// */
+	const char *token;  /* sent as "Authorization: Bearer"; NULL = none */
+	const char *type;   /* of the body */
+	const void *body;   /* NULL = none */
+	size_t body_bytes;
+	nsec_t until_ns;   /* the whole answer must be there */
+	size_t answer_max; /* bytes of the answer's body that are kept; the rest is dropped */
+	struct waiter *w;
+};
+
+/*
+ * Blocks until the answer is there in whole: *ret_status is its status, whatever it is, and its
+ * body is added to ret_body. Errors (ERR_CONFIG, the URL as http_url_shown() gives it): -EINVAL no
+ * http address, -ETIMEDOUT, -EIO everything else that goes wrong between two machines (no such
+ * host, refused, cut off before the end); ERR_INTERNAL; what waiter_until() returns.
+ */
+int http_ask(const struct http_ask *q, struct strbuf *ret_body, unsigned *ret_status,
+	     struct err *e) must_check;
+
+/* Can be asked: http:// or https://, with a host. */
+bool http_is_url(const char *url);
+/* Without user name, password, query and fragment. Caller frees. */
+char *http_url_shown(const char *url);
+/* As a value behind '?': "a b" -> "a%20b". Caller frees. */
+char *http_escape(const char *text);
