@@ -160,6 +160,18 @@ int cmd_find(int argc, char *const *argv, const struct cmd **ret, int *ret_words
 	return unknown_command(argv[0], e);
 }
 
+/* Not there, not permitted, held, not able: how it was set up. All else broke on the way. */
+static bool is_set_up(int code)
+{
+	static const int codes[] = {ENOENT, EACCES,  EPERM,    EBUSY,
+				    EINVAL, ENOEXEC, ENOTUNIQ, ENOTSUP};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i] == code)
+			return true;
+	return false;
+}
+
 int cli_exit_of_error(const struct err *e)
 {
 	/* no room on the disk, no store there: for the user to put right, like a wrong word */
@@ -168,9 +180,10 @@ int cli_exit_of_error(const struct err *e)
 	switch (e->kind) {
 	case ERR_USAGE:
 	case ERR_CONFIG:
-	case ERR_RIG:    /* a program that is missing, a rig that is held */
 	case ERR_KERNEL: /* a package cut short, an image that is none */
 		return CLI_EXIT_USAGE;
+	case ERR_RIG: /* a program that is missing; a switch that does not click */
+		return is_set_up(e->code) ? CLI_EXIT_USAGE : CLI_EXIT_BROKEN;
 	case ERR_STORE:
 		return e->code == ENOENT || e->code == ENOTSUP ? CLI_EXIT_USAGE : CLI_EXIT_BROKEN;
 	case ERR_NONE:

@@ -380,10 +380,6 @@ static int go_on(struct cli *cli, const struct args *a, struct bisect *b, struct
 	if (r < 0) {
 		bool may_go_on = e->kind == ERR_STOPPED || e->kind == ERR_RIG || e->code == ENOSPC;
 
-		/* broke on the way, as a RIG-FAULT; what is missing or held from the start is not
-		 */
-		if (e->kind == ERR_RIG && e->code == EIO)
-			(void)err_rekind(e, ERR_TARGET);
 		if (may_go_on)
 			return err_wrap(e, "the bisect stands still ('bisect resume' goes on)");
 		return r;

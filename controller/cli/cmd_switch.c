@@ -124,14 +124,24 @@ static int show(struct cli *cli, const struct args *a, const struct rig_cfg *cfg
 }
 
 /* Until a signal; the guardian may have had a reason to let go before. */
-static int hold(struct cli *cli, struct stick_switch *sw, enum switch_state state, struct err *e)
+static int hold(struct cli *cli, const struct rig_cfg *cfg, struct stick_switch *sw,
+		enum switch_state state, struct err *e)
 {
+	struct switch_limits limits;
+
+	switch_cfg_limits(&cfg->stick_switch, &limits);
 	(void)fflush(cli->out);
-	while (waiter_sleep(cli->w, NSEC_PER_SEC, e) == 0)
-		if (switch_get(sw) != state)
-			return err_set(e, ERR_RIG, EIO, "switch '%s' is %s now, it was %s",
-				       switch_name(sw), switch_state_name(switch_get(sw)),
-				       switch_state_name(state));
+	while (waiter_sleep(cli->w, NSEC_PER_SEC, e) == 0) {
+		if (switch_get(sw) == state)
+			continue;
+		/* if the guardian let go, it says why */
+		if (switch_set(sw, limits.safe, waiter_now(cli->w) + CHANGE_NS, NULL, e) < 0)
+			return -e->code;
+		return err_set(e, ERR_RIG, EIO,
+			       "switch '%s' is not %s any more: an over-current, or it was "
+			       "switched by somebody else",
+			       switch_name(sw), switch_state_name(state));
+	}
 	if (e->kind != ERR_STOPPED)
 		return -e->code;
 	waiter_clear_stop();
@@ -157,7 +167,7 @@ static int run_set(struct cli *cli, const struct args *a, enum switch_state stat
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
 	if (args_has(a, "hold"))
-		return hold(cli, sw, state, e);
+		return hold(cli, cfg, sw, state, e);
 	switch_keep(sw);
 	return 0;
 }
@@ -192,7 +202,7 @@ static int run_cycle(struct cli *cli, const struct args *a, struct err *e)
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
 	if (args_has(a, "hold"))
-		return hold(cli, sw, SWITCH_ON, e);
+		return hold(cli, cfg, sw, SWITCH_ON, e);
 	switch_keep(sw);
 	return 0;
 }

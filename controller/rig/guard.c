@@ -49,6 +49,7 @@ struct guardian {
 	enum switch_state safe;
 	bool has_request, is_alone, is_stopped, must_leave;
 	struct request request;
+	struct waiter_timer look;
 	nsec_t stopped_since_ns; /* 0 = it runs */
 };
 
@@ -56,6 +57,14 @@ static void answer(struct guardian *g, const struct reply *reply)
 {
 	/* a controller that is gone does not hear it */
 	(void)!send(g->fd, reply, sizeof(*reply), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int stood_still(struct err *e)
+{
+	return err_set(e, ERR_RIG, ETIMEDOUT,
+		       "the guardian has made it safe, because the controller stood still for more "
+		       "than %lld ms",
+		       (long long)(SWITCH_STOP_MAX_NS / NSEC_PER_MSEC));
 }
 
 /* A negative return ends whatever the driver waits for: nobody is interested any more. */
@@ -72,8 +81,10 @@ static int on_message(void *self, short revents, struct err *e)
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	g->is_alone = true;
 	waiter_remove(g->w, g->fd);
+	if (g->is_stopped)
+		return stood_still(e);
+	g->is_alone = true;
 	return err_set(e, ERR_RIG, EPIPE, "the controller is gone");
 }
 
@@ -90,16 +101,26 @@ static bool stands_still(pid_t pid)
 	return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
 }
 
-static void look_at_controller(struct guardian *g)
+/* A timer, because the driver may be waiting: for VBUS to follow, for a command to end. */
+static void look_at_controller(void *self)
 {
-	if (!stands_still(g->controller)) {
+	struct guardian *g = self;
+	const nsec_t now_ns = waiter_now(g->w);
+
+	if (!stands_still(g->controller))
 		g->stopped_since_ns = 0;
+	else if (!g->stopped_since_ns)
+		g->stopped_since_ns = now_ns;
+	else if (now_ns - g->stopped_since_ns >= SWITCH_STOP_MAX_NS)
+		g->is_stopped = true;
+	if (g->is_stopped) {
+		/* an end of file for on_message(), which ends the driver's wait */
+		(void)shutdown(g->fd, SHUT_RD);
 		return;
 	}
-	if (!g->stopped_since_ns)
-		g->stopped_since_ns = waiter_now(g->w);
-	if (waiter_now(g->w) - g->stopped_since_ns >= SWITCH_STOP_MAX_NS)
-		g->is_stopped = true;
+	g->look.at_ns = now_ns + SWITCH_LOOK_NS;
+	/* the only timer but those of a driver: there is room */
+	(void)!waiter_timer_set(g->w, &g->look, NULL);
 }
 
 static void serve(struct guardian *g)
@@ -129,12 +150,13 @@ static bool has_news(void *arg)
 {
 	struct guardian *g = arg;
 
-	return g->has_request || g->is_alone;
+	return g->has_request || g->is_alone || g->is_stopped;
 }
 
 /* As often as it takes: a hub may be busy with what the controller left it in. */
 static void make_safe(struct guardian *g)
 {
+	waiter_remove(g->w, g->fd); /* nothing from there may end this */
 	for (unsigned i = 0; i < SAFE_TRIES; i++) {
 		struct switch_change change;
 		struct err e = {0};
@@ -148,24 +170,21 @@ static void make_safe(struct guardian *g)
 
 static void guardian_serve(struct guardian *g)
 {
+	look_at_controller(g);
 	while (!g->is_alone && !g->is_stopped && !g->must_leave) {
 		struct err ignored = {0};
 
-		(void)!waiter_until(g->w, waiter_now(g->w) + SWITCH_LOOK_NS, has_news, g, &ignored);
-		if (g->has_request && !g->is_alone)
+		(void)!waiter_until(g->w, NSEC_FOREVER, has_news, g, &ignored);
+		if (g->has_request && !g->is_alone && !g->is_stopped)
 			serve(g);
-		look_at_controller(g);
 	}
 	if (g->must_leave)
 		return;
 	make_safe(g);
 	if (g->is_stopped) {
-		struct reply reply = {.r = -ETIMEDOUT};
+		struct reply reply = {0};
 
-		(void)err_set(&reply.err, ERR_RIG, ETIMEDOUT,
-			      "the guardian has made it safe, because the controller stood still "
-			      "for more than %lld ms",
-			      (long long)(SWITCH_STOP_MAX_NS / NSEC_PER_MSEC));
+		reply.r = stood_still(&reply.err);
 		answer(g, &reply);
 	}
 }
@@ -211,7 +230,10 @@ static _Noreturn void guardian_run(int fd, int keep_fd, pid_t controller, switch
 {
 	static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE,
 				      SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2};
-	struct guardian g = {.fd = fd, .controller = controller, .safe = safe};
+	struct guardian g = {.fd = fd,
+			     .controller = controller,
+			     .safe = safe,
+			     .look = {.fire = look_at_controller, .self = &g}};
 	const struct waiter_source source = {
 		.fd = fd, .events = POLLIN, .ready = on_message, .self = &g};
 	struct reply opened = {0};

@@ -117,6 +117,10 @@ static int restore(struct lines *l, nsec_t deadline_ns, struct switch_change *re
 		r = follow(l, SWITCH_ON, deadline_ns, ret, e);
 	if (r == 0 && l->has[LINE_DATA])
 		r = pause_for(l, l->lead_ns, e);
+	/* a line that says it from the beginning has no edge */
+	if (r == 0 && !l->tripped_ns && l->line_ops->is_over_current &&
+	    l->line_ops->is_over_current(l->lines))
+		l->tripped_ns = waiter_now(l->w);
 	if (r == 0 && l->tripped_ns)
 		r = err_set(e, ERR_RIG, EOVERFLOW, "over-current on VBUS: it was cut");
 	if (r == 0)
@@ -148,6 +152,9 @@ static enum switch_state lines_get(void *self)
 	enum switch_state vbus = l->line_ops->get(l->lines, LINE_VBUS);
 	enum switch_state data;
 
+	/* neither on nor off: set(OFF) must come through and end it */
+	if (l->tripped_ns)
+		return SWITCH_UNKNOWN;
 	if (!l->has[LINE_DATA])
 		return vbus;
 	data = l->line_ops->get(l->lines, LINE_DATA);

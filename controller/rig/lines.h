@@ -38,6 +38,6 @@ void lines_new(const struct line_ops *ops, void *lines, const bool has[LINE_ROLE
 	       void **ret_self);
 /*
  * For the driver when its over-current line goes active: cuts at once if it is on. Until the next
- * set(OFF) the switch does not go on again. ret_self of lines_new().
+ * set(OFF) the switch does not go on again and its state is unknown. ret_self of lines_new().
  */
 void lines_trip(void *self);

@@ -161,7 +161,8 @@ static const struct {
 	{"min_off_ms", offsetof(struct switch_cfg, min_off_ms), 0, 60000, 0},
 	{"settle_ms", offsetof(struct switch_cfg, settle_ms), 0, 60000, 0},
 	{"max_cycles", offsetof(struct switch_cfg, max_cycles), 0, 100000000, 0},
-	{"lead_ms", offsetof(struct switch_cfg, lead_ms), 0, 1000, LEAD_MS_DEFAULT},
+	/* the guardian too waits so long before VBUS is cut, and has a second for all */
+	{"lead_ms", offsetof(struct switch_cfg, lead_ms), 0, 250, LEAD_MS_DEFAULT},
 	{"discharge_ms", offsetof(struct switch_cfg, discharge_ms), 0, 10000, 0},
 	{"sense_timeout_ms", offsetof(struct switch_cfg, sense_timeout_ms), 1, 10000,
 	 SENSE_TIMEOUT_MS_DEFAULT},

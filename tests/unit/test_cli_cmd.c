@@ -237,10 +237,31 @@ static void test_every_error_has_one_of_two_statuses(void **state)
 		int code;
 		int status;
 	} cases[] = {
-		{ERR_USAGE, EINVAL, 129},  {ERR_CONFIG, EINVAL, 129},   {ERR_RIG, ENOENT, 129},
-		{ERR_KERNEL, EINVAL, 129}, {ERR_INTERNAL, ENOSPC, 129}, {ERR_STORE, ENOENT, 129},
-		{ERR_STORE, EIO, 130},     {ERR_INTERNAL, EIO, 130},    {ERR_STOPPED, EINTR, 130},
-		{ERR_TARGET, EPROTO, 130}, {ERR_NONE, 0, 130},
+		{ERR_USAGE, EINVAL, 129},
+		{ERR_CONFIG, EINVAL, 129},
+		{ERR_RIG, ENOENT, 129},
+		{ERR_KERNEL, EINVAL, 129},
+		{ERR_INTERNAL, ENOSPC, 129},
+		{ERR_STORE, ENOENT, 129},
+		{ERR_STORE, EIO, 130},
+		{ERR_INTERNAL, EIO, 130},
+		{ERR_STOPPED, EINTR, 130},
+		{ERR_TARGET, EPROTO, 130},
+		{ERR_NONE, 0, 130},
+		/* a program, chip or line that is not there, held or not permitted */
+		{ERR_RIG, EACCES, 129},
+		{ERR_RIG, EBUSY, 129},
+		{ERR_RIG, ENOTUNIQ, 129},
+		{ERR_RIG, ENOTSUP, 129},
+		{ERR_RIG, ENOEXEC, 129},
+		{ERR_RIG, EINVAL, 129},
+		/* a stick with another content, a switch that does not click, a board that is gone,
+		   VBUS that does not follow, an over-current */
+		{ERR_RIG, EBADMSG, 130},
+		{ERR_RIG, EIO, 130},
+		{ERR_RIG, ENODEV, 130},
+		{ERR_RIG, ETIMEDOUT, 130},
+		{ERR_RIG, EOVERFLOW, 130},
 	};
 
 	(void)state;

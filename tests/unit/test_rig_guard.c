@@ -251,6 +251,24 @@ static void test_a_controller_that_stands_still_loses_its_switch(void **state)
 	(void)waitpid(pid, NULL, 0);
 }
 
+static void test_standing_still_in_the_middle_of_a_change_loses_the_switch_too(void **state)
+{
+	pid_t pid = start_controller(true);
+	unsigned sets;
+
+	(void)state;
+	while (!pin->sets)
+		usleep(1000);
+	sets = pin->sets;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	/* well before the 5 s that the change would have taken */
+	assert_true(wait_for_release() < 4 * NSEC_PER_SEC);
+	assert_int_equal(pin->state, SWITCH_OFF);
+	assert_true(pin->sets > sets);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	(void)waitpid(pid, NULL, 0);
+}
+
 static void test_a_short_stop_is_forgiven_and_a_long_one_explained(void **state)
 {
 	struct fixture f = {0};
@@ -361,6 +379,7 @@ int main(void)
 		TEST(test_the_death_of_the_controller_makes_it_safe),
 		TEST(test_death_in_the_middle_of_a_change_makes_it_safe),
 		TEST(test_a_controller_that_stands_still_loses_its_switch),
+		TEST(test_standing_still_in_the_middle_of_a_change_loses_the_switch_too),
 		TEST(test_a_short_stop_is_forgiven_and_a_long_one_explained),
 		TEST(test_the_safe_state_is_tried_until_it_works),
 		TEST(test_without_its_guardian_the_controller_makes_it_safe),

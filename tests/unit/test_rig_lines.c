@@ -16,6 +16,7 @@ struct bench {
 	nsec_t changed_ns;
 	enum switch_state measured, before;
 	bool trips_on_power; /* over-current as soon as it is on */
+	bool is_over_current;
 	unsigned closes;
 	const struct switch_ops *ops;
 	void *self;
@@ -77,6 +78,11 @@ static nsec_t bench_sensed_ns(void *self)
 	return b->changed_ns + b->follows_ns;
 }
 
+static bool bench_is_over_current(void *self)
+{
+	return ((struct bench *)self)->is_over_current;
+}
+
 static void bench_close(void *self)
 {
 	((struct bench *)self)->closes++;
@@ -92,6 +98,7 @@ static const struct line_ops sensing = {
 	.get = bench_get,
 	.sense = bench_sense,
 	.sensed_ns = bench_sensed_ns,
+	.is_over_current = bench_is_over_current,
 	.close = bench_close,
 };
 
@@ -234,12 +241,16 @@ static void test_over_current_cuts_at_once_and_needs_an_off(void **state)
 	open_bench(&b, "VD", &sensing);
 	assert_int_equal(set(&b, SWITCH_ON, &change, &e), 0);
 	lines_trip(b.self);
-	assert_int_equal(b.ops->get(b.self), SWITCH_OFF);
+	assert_int_equal(b.at[LINE_VBUS], SWITCH_OFF);
+	assert_int_equal(b.at[LINE_DATA], SWITCH_OFF);
+	/* whoever asks before switching must not find "off" and leave it at that */
+	assert_int_equal(b.ops->get(b.self), SWITCH_UNKNOWN);
 	assert_int_equal(set(&b, SWITCH_ON, &change, &e), -EOVERFLOW);
 	assert_contains(e.text, "over-current");
 	assert_int_equal(b.at[LINE_VBUS], SWITCH_OFF);
 
 	assert_int_equal(set(&b, SWITCH_OFF, &change, &e), 0);
+	assert_int_equal(b.ops->get(b.self), SWITCH_OFF);
 	assert_int_equal(set(&b, SWITCH_ON, &change, &e), 0);
 	assert_int_equal(set(&b, SWITCH_OFF, &change, &e), 0);
 
@@ -248,6 +259,23 @@ static void test_over_current_cuts_at_once_and_needs_an_off(void **state)
 	assert_int_equal(set(&b, SWITCH_ON, &change, &e), -EOVERFLOW);
 	assert_null(strstr(strbuf_str(&b.log), "D1@"));
 	assert_int_equal(b.at[LINE_VBUS], SWITCH_OFF);
+	close_bench(&b);
+}
+
+static void test_a_line_that_says_over_current_from_the_beginning(void **state)
+{
+	struct bench b = {.follows_ns = 0, .is_over_current = true};
+	struct switch_change change;
+	struct err e;
+
+	(void)state;
+	open_bench(&b, "VD", &sensing);
+	assert_int_equal(set(&b, SWITCH_ON, &change, &e), -EOVERFLOW);
+	assert_string_equal(strbuf_str(&b.log), "D0@1000 V1@1000 D0@1002 V0@1002 ");
+	b.is_over_current = false;
+	assert_int_equal(set(&b, SWITCH_ON, &change, &e), -EOVERFLOW);
+	assert_int_equal(set(&b, SWITCH_OFF, &change, &e), 0);
+	assert_int_equal(set(&b, SWITCH_ON, &change, &e), 0);
 	close_bench(&b);
 }
 
@@ -273,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_vbus_that_does_not_follow_is_an_error),
 		cmocka_unit_test(test_a_line_that_fails_does_not_keep_the_others_from_being_cut),
 		cmocka_unit_test(test_over_current_cuts_at_once_and_needs_an_off),
+		cmocka_unit_test(test_a_line_that_says_over_current_from_the_beginning),
 		cmocka_unit_test(test_a_trip_of_what_is_off_means_nothing),
 	};
 
