@@ -387,6 +387,10 @@ static const char *const migrations[] = {
 	"  buckets {blob} NOT NULL," /* see histogram.h */
 	"  PRIMARY KEY (trial, probe)"
 	") {keyed};",
+
+	/* 5: the newest incidents of a title */
+	"DROP INDEX incidents_title;"
+	"CREATE INDEX incidents_title ON incidents (incident_title, trial);",
 };
 
 const int schema_newest = (int)ARRAY_SIZE(migrations);

@@ -30,15 +30,24 @@ static int see_incidents(struct db *db, void *arg, struct err *e)
 	struct incident_question *a = arg;
 	auto_query struct query q = {0};
 	auto_free char *words = a->words ? fulltext_query(db, a->words) : NULL;
-	auto_free char *sql =
-		xasprintf("SELECT t.class, t.title, i.count, runs.id, trials.number, rigs.name,"
-			  " kernel_builds.name, trials.started_wall_ns"
-			  " FROM incidents AS i JOIN incident_titles AS t USING (incident_title)"
-			  " JOIN trials USING (trial) JOIN runs ON runs.run = trials.run"
-			  " JOIN rigs ON rigs.rig = runs.rig"
-			  " JOIN kernel_builds ON kernel_builds.kernel_build = runs.kernel_build"
-			  " WHERE %s ORDER BY i.trial DESC, i.seq LIMIT $2",
-			  words ? fulltext_condition(db) : "t.class <> $1");
+	/* of each title no more than are asked for: one can have a million */
+	auto_free char *sql = xasprintf(
+		"WITH titles AS MATERIALIZED ("
+		"  SELECT incident_title, class, title, (SELECT j.trial FROM incidents AS j"
+		"   WHERE j.incident_title = t.incident_title ORDER BY j.trial DESC"
+		"   LIMIT 1 OFFSET $2) AS oldest FROM incident_titles AS t WHERE %s),"
+		" newest AS MATERIALIZED ("
+		"  SELECT i.trial, i.seq, class, title, count"
+		"  FROM titles AS t CROSS JOIN incidents AS i"
+		"  WHERE i.incident_title = t.incident_title AND i.trial >= coalesce(oldest, 0)"
+		"  ORDER BY i.trial DESC, i.seq LIMIT $2)"
+		" SELECT n.class, n.title, n.count, runs.id, trials.number, rigs.name,"
+		" kernel_builds.name, trials.started_wall_ns"
+		" FROM newest AS n CROSS JOIN trials JOIN runs ON runs.run = trials.run"
+		" JOIN rigs ON rigs.rig = runs.rig"
+		" JOIN kernel_builds ON kernel_builds.kernel_build = runs.kernel_build"
+		" WHERE trials.trial = n.trial ORDER BY n.trial DESC, n.seq",
+		words ? fulltext_condition(db) : "t.class <> $1");
 	int r;
 
 	store_incidents_free(a->rows, a->n);

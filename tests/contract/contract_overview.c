@@ -239,6 +239,8 @@ static void test_a_store_of_version_2_gets_the_overview_of_its_runs(void **state
 		/* the next migration replaces it */
 		"DROP TABLE histograms",
 		"CREATE TABLE histograms (trial BIGINT)",
+		"DROP INDEX incidents_title",
+		"CREATE INDEX incidents_title ON incidents (incident_title)",
 	};
 	struct fixture *f = *state;
 

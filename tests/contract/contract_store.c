@@ -506,8 +506,8 @@ static void test_a_newer_schema_is_refused_with_both_versions(void **state)
 	make_store(f);
 	set_version(f, 99);
 
-	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 4");
-	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 4");
+	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 5");
+	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 5");
 
 	set_version(f, 0);
 	expect_open_fails(f, f->path, STORE_WRITE, EBADMSG, "schema version");
@@ -631,6 +631,47 @@ static void test_a_store_of_the_first_version_is_brought_up_to_date_with_all_its
 
 	assert_int_equal(found.n, 3);
 	store_close(st);
+}
+
+/* As many of a title as there may be: the newest come, of all titles together. */
+static void test_the_newest_incidents_come_first_whatever_their_titles(void **state)
+{
+	static const char *const titles[] = {"hub_event", "hub_event again", "other"};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	auto_run struct run *r = make_run(SEED, "r", 40, 0);
+	const struct trial_incident *expected[400];
+	size_t n_expected = 0;
+	struct rng g;
+
+	rng_init(&g, SEED);
+	for (size_t i = 0; i < r->n_trials; i++)
+		for (uint64_t k = rng_below(&g, 5); k > 0; k--) {
+			struct trial_incident *inc = trial_add_incident(r->trials[i]);
+
+			(void)snprintf(inc->cls, sizeof(inc->cls), "hung-task");
+			(void)snprintf(inc->title, sizeof(inc->title), "%s",
+				       titles[rng_below(&g, ARRAY_SIZE(titles))]);
+			inc->count = (unsigned)rng_below(&g, 1000);
+		}
+	write_run(f, st, r);
+	for (size_t i = r->n_trials; i-- > 0;)
+		for (size_t k = 0; k < r->trials[i]->n_incidents; k++)
+			if (strncmp(r->trials[i]->incidents[k].title, "hub", 3) == 0)
+				expected[n_expected++] = &r->trials[i]->incidents[k];
+	assert_true(n_expected > 30);
+	for (unsigned last = 1; last < n_expected + 3; last++) {
+		struct store_incident *rows = NULL;
+		size_t n = 0;
+
+		assert_ok(f, store_incidents(st, "hub_event", last, &rows, &n, &f->e));
+		assert_int_equal(n, last < n_expected ? last : n_expected);
+		for (size_t i = 0; i < n; i++) {
+			assert_string_equal(rows[i].title, expected[i]->title);
+			assert_int_equal(rows[i].count, expected[i]->count);
+		}
+		store_incidents_free(rows, n);
+	}
 }
 
 static void test_processes_that_start_and_write_at_once_all_get_through(void **state)
@@ -1613,6 +1654,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_only_an_ended_verdict_of_the_very_same_run_counts_as_judged),
 		STORE_TEST(
 			test_a_store_of_the_first_version_is_brought_up_to_date_with_all_its_rows),
+		STORE_TEST(test_the_newest_incidents_come_first_whatever_their_titles),
 		STORE_TEST(test_processes_that_start_and_write_at_once_all_get_through),
 		STORE_TEST(test_a_killed_writer_leaves_its_finished_trials),
 		STORE_TEST(test_jobs_are_taken_by_priority_then_age_and_only_for_free_rigs),
