@@ -29,7 +29,9 @@ struct session {
 	bool is_escaped; /* the last byte typed was the escape key */
 	bool wants_break;
 	bool is_over;
-	struct err err; /* of a recording that could not be written, or of sending */
+	bool is_lost;    /* the port; told to the person */
+	unsigned losses; /* of the port: bytes may be missing in the recording */
+	struct err err;  /* of a recording that could not be written, or of sending */
 };
 
 static void put(struct session *s, const void *bytes, size_t n)
@@ -148,7 +150,26 @@ static bool has_news(void *arg)
 {
 	const struct session *s = arg;
 
-	return s->is_over || s->wants_break;
+	return s->is_over || s->wants_break ||
+	       rig_console_is_connected(s->console, NULL) == s->is_lost;
+}
+
+static void tell_connection(struct session *s)
+{
+	const char *why = NULL;
+	const bool is_lost = !rig_console_is_connected(s->console, &why);
+	auto_free char *text = NULL;
+
+	if (is_lost == s->is_lost)
+		return;
+	s->is_lost = is_lost;
+	if (is_lost) {
+		s->losses++;
+		text = xasprintf("the console is lost (%s) and looked for", why);
+	} else {
+		text = xstrdup("the console is back; what came meanwhile is missing");
+	}
+	tell(s, text);
 }
 
 /* A break takes its time, so it is not sent from where the key was read. */
@@ -161,6 +182,9 @@ static int serve(struct session *s, struct err *e)
 		r = waiter_until(s->cli->w, NSEC_FOREVER, has_news, s, e);
 		if (r < 0 || s->is_over)
 			return r;
+		tell_connection(s);
+		if (!s->wants_break)
+			continue;
 		s->wants_break = false;
 		if (rig_console_break(s->console, &failed) < 0)
 			tell(s, failed.text);
@@ -186,6 +210,13 @@ static int talk(struct session *s, bool may_type, struct err *e)
 	s->is_raw = false;
 	if (may_type)
 		waiter_remove(s->cli->w, STDIN_FILENO);
+	if (s->losses) {
+		auto_free char *text = xasprintf("the console was lost %u time%s: bytes are "
+						 "missing in the recording",
+						 s->losses, s->losses == 1 ? "" : "s");
+
+		tell(s, text);
+	}
 	/* a stop signal is how one leaves */
 	if (r < 0 && e->kind == ERR_STOPPED) {
 		err_clear(e);
@@ -261,10 +292,12 @@ static int run_console(struct cli *cli, const struct args *a, struct err *e)
 const struct cmd cmd_console = {
 	.name = "console",
 	.summary = "Show a rig's console and type at it",
-	.details = "While a run holds the rig, what it records is shown and nothing can be typed. "
-		   "Otherwise the port of a board's console is opened, everything is recorded, and "
-		   "what is typed is sent: Ctrl-] q leaves, Ctrl-] b sends a break, Ctrl-] Ctrl-] "
-		   "sends Ctrl-]. The rig is held meanwhile.",
+	.details =
+		"While a run holds the rig, what it records is shown and nothing can be typed. "
+		"Otherwise the port of a board's console is opened, everything is recorded, and "
+		"what is typed is sent: Ctrl-] q leaves, Ctrl-] b sends a break, Ctrl-] Ctrl-] "
+		"sends Ctrl-]. The rig is held meanwhile. A port that goes away, as an adapter that "
+		"is pulled out, is looked for until it is back; how often is told at the end.",
 	.positional = {.name = "RIG", .type = OPT_RIG, .min = 1, .max = 1},
 	.options = options,
 	.run = run_console,

@@ -202,6 +202,34 @@ static void test_with_tail_nothing_is_sent_and_a_signal_ends_it(void **state)
 	assert_string_equal(f->out, "[    1.0] hello\r\n");
 }
 
+static void hang_up_and_come_back(struct fixture *f, int fd)
+{
+	put(fd, "before\r\n");
+	(void)usleep(100000);
+	close(fd);
+	fd = accept(f->listener, NULL, NULL);
+	put(fd, "after\r\n");
+	(void)usleep(500000);
+	(void)kill(getppid(), SIGTERM);
+	(void)sleep(5);
+}
+
+static void test_a_port_that_goes_away_is_told_counted_and_comes_back(void **state)
+{
+	struct fixture *f = *state;
+	pid_t pid = serve(f, hang_up_and_come_back);
+
+	call(f, "--tail");
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	assert_int_equal(f->status, 0);
+	assert_string_equal(f->out, "before\r\nafter\r\n");
+	assert_contains(f->log, "the console is lost (the console was closed by the other side) "
+				"and looked for");
+	assert_contains(f->log, "the console is back; what came meanwhile is missing");
+	assert_contains(f->log, "the console was lost 1 time: bytes are missing in the recording");
+}
+
 static void ignore_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
 {
 	(void)self;
@@ -275,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_is_typed_is_sent_and_what_comes_is_shown_and_recorded),
 		TEST(test_with_tail_nothing_is_sent_and_a_signal_ends_it),
+		TEST(test_a_port_that_goes_away_is_told_counted_and_comes_back),
 		TEST(test_while_a_run_holds_the_rig_its_recording_is_followed),
 		TEST(test_a_target_in_qemu_has_no_console_of_its_own),
 	};
