@@ -12,20 +12,19 @@
 #include <string.h>
 
 #define DAYS_BY_DEFAULT 365
-#define LISTED_MAX      4000 /* runs that the list of trends looks at */
-#define ROWS_SHOWN      200  /* of the table below a chart */
+#define ROWS_SHOWN      200 /* of the table below a chart */
 #define COMPARED_MAX    6
 
 /* ---- trends ---- */
 
 int page_trends(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	const struct data_filter f = {.last = LISTED_MAX};
+	const struct store_overview_filter f = {0};
 	auto_run_list struct run_list runs = {0};
 	struct strbuf *out = &rp->body;
 	int r;
 
-	r = data_runs(s, &f, &runs, e);
+	r = store_overview(s->store, &f, &runs.runs, &runs.n, e);
 	if (r < 0)
 		return r;
 	page_begin(out, rq, NAV_TRENDS, "Trends", false);

@@ -34,8 +34,8 @@ static void overview_reset(struct overview *o)
 /*
  * No part reads all runs: each one of a series is found by an index (runs_series, runs_verdict,
  * cells_newest), and the other parts work on what was found. Numbers stand for texts: place = the
- * rig's, subject = the matrix', line = the series' on all rigs; each is one of the series in it.
- * CROSS JOIN keeps SQLite to the order of the tables.
+ * rig's in its scenario, subject = the matrix', line = the series' on all rigs; each is one of the
+ * series in it. CROSS JOIN keeps SQLite to the order of the tables.
  *
  * What the question about kernels lets through goes to each "%s".
  */
@@ -52,7 +52,7 @@ static const char overview_sql[] =
 	" seen AS MATERIALIZED ("
 	"  SELECT series, newest_run, newest_ns,"
 	"   CASE WHEN oldest_ns > $1 THEN oldest_ns ELSE $1 END AS from_ns,"
-	"   min(series) OVER (PARTITION BY rig_class, rig_name) AS place,"
+	"   min(series) OVER (PARTITION BY rig_class, rig_name, scenario) AS place,"
 	"   min(series) OVER (PARTITION BY rig_class, scenario, limit_us) AS subject,"
 	"   min(series) OVER (PARTITION BY rig_class, scenario, limit_us, append, kernel_series)"
 	"   AS line FROM newest WHERE newest_ns >= $1),"

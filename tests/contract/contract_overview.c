@@ -346,6 +346,31 @@ static void test_an_overview_is_of_the_runs_that_its_filter_lets_through(void **
 	}
 }
 
+static void test_the_newest_run_of_a_rig_is_there_for_each_scenario(void **state)
+{
+	static const char *const scenarios[] = {"unplug-read", "unplug-raw", "unplug-read"};
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	const struct store_overview_filter filter = {0};
+	auto_run_list struct run_list few = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		auto_run struct run *r = sample_run("label", "a", "board");
+
+		free(r->id);
+		r->id = xasprintf("r%zu", i);
+		free(r->scenario);
+		r->scenario = xstrdup(scenarios[i]);
+		r->started_wall_ns += (int64_t)i;
+		r->ended_wall_ns = 0;
+		assert_ok(f, store_run_begin(st, r, &f->e));
+	}
+	assert_ok(f, store_overview(st, &filter, &few.runs, &few.n, &f->e));
+	assert_int_equal(few.n, 2);
+	assert_string_equal(few.runs[0]->id, "r2");
+	assert_string_equal(few.runs[1]->id, "r1");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +378,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_a_copy_has_the_same_overview_and_goes_on),
 		STORE_TEST(test_a_store_of_version_2_gets_the_overview_of_its_runs),
 		STORE_TEST(test_a_trend_has_every_run_and_knows_its_series),
+		STORE_TEST(test_the_newest_run_of_a_rig_is_there_for_each_scenario),
 		STORE_TEST(test_an_overview_is_of_the_runs_that_its_filter_lets_through),
 	};
 

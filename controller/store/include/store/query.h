@@ -16,7 +16,7 @@ struct store_overview_filter {
 /*
  * Of the runs that the filter lets through only those that an overview shows, heads and verdicts,
  * newest first:
- * - the newest run of each rig, and the newest one that has ended;
+ * - the newest run of each rig in each scenario, and the newest one that has ended;
  * - the newest ended run since then of each scenario, limit, rig, kernel build and command line,
  *   for the newest build of each kernel series and the `older` newest builds beside (of each
  *   scenario, limit and rig class); with `kernel` if it has that in its name or label;
