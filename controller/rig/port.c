@@ -28,6 +28,7 @@ struct port {
 	bool is_connecting;
 	struct tap taps[1 + PORT_TAPS_MAX]; /* the first one records */
 	size_t n_taps;
+	struct tap filter; /* fn NULL = none */
 	struct waiter_timer reopen, pace;
 	char out[PORT_OUT_MAX];
 	size_t out_len;
@@ -95,10 +96,28 @@ static bool read_some(struct port *p, short revents)
 	}
 	p->stats.bytes += (uint64_t)n;
 	now_ns = waiter_now(p->w);
+	if (p->filter.fn)
+		p->filter.fn(p->filter.self, bytes, (size_t)n, now_ns);
+	else
+		port_hand_on(p, bytes, (size_t)n, now_ns);
+	return true;
+}
+
+void port_hand_on(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns)
+{
 	/* a listener may add or remove listeners */
 	for (size_t i = 0; i < p->n_taps; i++)
-		p->taps[i].fn(p->taps[i].self, bytes, (size_t)n, now_ns);
-	return true;
+		p->taps[i].fn(p->taps[i].self, bytes, n, t_host_ns);
+}
+
+void port_set_filter(struct port *p, rig_console_fn fn, void *self)
+{
+	p->filter = (struct tap){fn, self};
+}
+
+void port_lose(struct port *p, const char *why)
+{
+	lost(p, why);
 }
 
 static void connected(struct port *p)

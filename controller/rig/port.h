@@ -90,6 +90,15 @@ int port_tap(struct port *p, rig_console_fn fn, void *self, struct err *e) must_
 /* Unknown taps are ignored. */
 void port_untap(struct port *p, rig_console_fn fn, void *self);
 
+/*
+ * What is received goes to fn instead of the listeners, and fn hands on what they are to get. NULL
+ * ends it. For faults on purpose.
+ */
+void port_set_filter(struct port *p, rig_console_fn fn, void *self);
+void port_hand_on(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns);
+/* As if the other end had gone away. */
+void port_lose(struct port *p, const char *why);
+
 struct port_stats {
 	uint64_t bytes;  /* received and handed on */
 	uint64_t sent;   /* bytes */

@@ -5,9 +5,11 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "boot.h"
+#include "boot_fault.h"
 #include "host_load.h"
 #include "lock.h"
 #include "port.h"
+#include "port_fault.h"
 #include "stick.h"
 #include "switch_target_port.h"
 
@@ -33,8 +35,10 @@ struct rig {
 	const struct rig_disk *disks;
 	unsigned n_disks;
 	bool has_faults;
-	struct switch_faults faults;
+	struct rig_faults faults;
 	struct switch_fault_state fault_state;
+	struct rng console_rng, boot_rng;
+	struct port_fault *port_fault;
 	/* of the machine at hand; all NULL while nothing is booted */
 	const struct boot_ops *boot;
 	void *machine;
@@ -96,6 +100,7 @@ static void end_machine(struct rig *rig)
 		rig->boot->stop(rig->machine);
 	if (rig->port)
 		port_drain(rig->port);
+	port_fault_free(take(rig->port_fault));
 	switch_close(rig->sw);
 	if (rig->port && rig->link)
 		port_untap(rig->port, on_link_bytes, rig->link);
@@ -124,11 +129,13 @@ void rig_close(struct rig *rig)
 	errno = saved;
 }
 
-void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults)
+void rig_set_faults(struct rig *rig, const struct rig_faults *faults)
 {
 	rig->has_faults = true;
 	rig->faults = *faults;
-	switch_fault_init(&rig->fault_state, faults);
+	switch_fault_init(&rig->fault_state, &faults->stick_switch);
+	rng_init(&rig->console_rng, faults->console.seed);
+	rng_init(&rig->boot_rng, faults->boot.seed);
 }
 
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig)
@@ -176,7 +183,8 @@ static int make_switch(struct rig *rig, struct err *e)
 				       rig->cfg->stick_switch.driver);
 	}
 	if (rig->has_faults)
-		switch_fault_wrap(&ops, &self, &rig->faults, &rig->fault_state, rig->w);
+		switch_fault_wrap(&ops, &self, &rig->faults.stick_switch, &rig->fault_state,
+				  rig->w);
 	rig->sw = switch_new(rig->cfg->stick_switch.name, ops, self, &limits, rig->w);
 	return 0;
 }
@@ -297,6 +305,8 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	r = open_port(rig, e);
 	if (r == 0)
 		r = open_link(rig, e);
+	if (r == 0 && rig->has_faults)
+		r = boot_fault_meet(&rig->faults.boot, &rig->boot_rng, rig->w, deadline_ns, e);
 	if (r == 0)
 		r = rig->boot->run(rig->machine, rig->port, deadline_ns, e);
 	if (r < 0)
@@ -312,6 +322,9 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	rig->fault_state.is_armed = false;
 	r = switch_set(rig->sw, SWITCH_ON, waiter_now(rig->w) + PLUG_NS, NULL, e);
 	rig->fault_state.is_armed = true;
+	if (r == 0 && rig->has_faults)
+		rig->port_fault =
+			port_fault_new(rig->port, &rig->faults.console, &rig->console_rng, rig->w);
 	return r;
 }
 

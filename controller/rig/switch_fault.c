@@ -2,12 +2,6 @@
 /* switch_fault.c - a switch with faults on purpose. */
 #include "rig/switch_fault.h"
 
-#include "base/parse.h"
-
-#include <string.h>
-
-#define PAIR_MAX 64
-
 struct switch_fault {
 	struct switch_ops ops; /* what the outside sees: the inner caps, this set() */
 	const struct switch_ops *inner_ops;
@@ -18,79 +12,6 @@ struct switch_fault {
 	bool has_lied; /* the claim differs from what the inner switch does */
 	enum switch_state claim;
 };
-
-/* A decimal fraction from 0 to 1 without exponent or sign. */
-static bool parse_probability(const char *text, double *ret)
-{
-	size_t len = strlen(text);
-	char *end;
-	double v;
-
-	if (len == 0 || strspn(text, "0123456789.") != len)
-		return false;
-	v = strtod(text, &end);
-	if (*end || v > 1.0)
-		return false;
-	*ret = v;
-	return true;
-}
-
-static int parse_one(const char *key, const char *value, struct switch_faults *f, struct err *e)
-{
-	const struct {
-		const char *key;
-		double *to;
-	} chances[] = {{"fail", &f->fail}, {"lie", &f->lie}, {"late", &f->late}};
-	uint64_t n;
-	int r;
-
-	for (size_t i = 0; i < ARRAY_SIZE(chances); i++) {
-		if (strcmp(key, chances[i].key) != 0)
-			continue;
-		if (!parse_probability(value, chances[i].to))
-			return err_set(e, ERR_USAGE, EINVAL,
-				       "faults: %s: '%s' is no number from 0 to 1", key, value);
-		return 0;
-	}
-	if (strcmp(key, "seed") == 0)
-		return parse_u64("faults: seed", value, 0, UINT64_MAX, &f->seed, e);
-	if (strcmp(key, "late_ms") == 0) {
-		r = parse_u64("faults: late_ms", value, 0, 600000, &n, e);
-		if (r == 0)
-			f->late_ns = (nsec_t)n * NSEC_PER_MSEC;
-		return r;
-	}
-	return err_set(e, ERR_USAGE, EINVAL,
-		       "faults: '%s' is none of fail, lie, late, late_ms, seed", key);
-}
-
-int switch_faults_parse(const char *text, struct switch_faults *ret, struct err *e)
-{
-	struct switch_faults f = {.late_ns = 500 * NSEC_PER_MSEC};
-	const char *p = text;
-	int r;
-
-	do {
-		size_t n = strcspn(p, ",");
-		char pair[PAIR_MAX];
-		char *eq;
-
-		if (n >= sizeof(pair))
-			return err_set(e, ERR_USAGE, EINVAL, "faults: '%.40s…' is too long", p);
-		memcpy(pair, p, n);
-		pair[n] = '\0';
-		eq = strchr(pair, '=');
-		if (!eq)
-			return err_set(e, ERR_USAGE, EINVAL, "faults: '%s' is not KEY=VALUE", pair);
-		*eq = '\0';
-		r = parse_one(pair, eq + 1, &f, e);
-		if (r < 0)
-			return r;
-		p += n;
-	} while (*p++ == ',');
-	*ret = f;
-	return 0;
-}
 
 void switch_fault_init(struct switch_fault_state *state, const struct switch_faults *faults)
 {

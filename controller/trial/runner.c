@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "facts.h"
-#include "rig/switch_fault.h"
 #include "runner_priv.h"
 
 #include <inttypes.h>
@@ -537,12 +536,12 @@ static struct run *begin_run(struct runner *rn)
 static int open_rig(struct runner *rn, struct err *e)
 {
 	const struct runner_cfg *cfg = rn->cfg;
-	struct switch_faults faults = {0};
+	struct rig_faults faults = {0};
 	auto_free char *base = NULL;
 	int r;
 
 	if (cfg->faults) {
-		r = switch_faults_parse(cfg->faults, &faults, e);
+		r = rig_faults_parse(cfg->faults, &faults, e);
 		if (r < 0)
 			return r;
 	}
@@ -554,7 +553,7 @@ static int open_rig(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	if (cfg->faults)
-		rig_set_switch_faults(rn->rig, &faults);
+		rig_set_faults(rn->rig, &faults);
 	return 0;
 }
 

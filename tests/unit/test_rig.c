@@ -118,11 +118,11 @@ static void test_a_kernel_of_another_arch_is_not_booted(void **state)
 static void test_faults_are_kept_for_the_boots_to_come(void **state)
 {
 	struct fixture *f = *state;
-	struct switch_faults faults;
+	struct rig_faults faults;
 	struct err e = {0};
 
-	assert_int_equal(switch_faults_parse("lie=1,seed=7", &faults, &e), 0);
-	rig_set_switch_faults(f->rig, &faults);
+	assert_int_equal(rig_faults_parse("lie=1,seed=7", &faults, &e), 0);
+	rig_set_faults(f->rig, &faults);
 	assert_non_null(rig_switch_fault_state(f->rig));
 	assert_int_equal(rig_switch_fault_state(f->rig)->sets, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: rig */
-#include "rig/switch_fault.h"
+#include "rig/faults.h"
 #include "unit.h"
 
 static nsec_t clock_now(void *self)
@@ -83,10 +83,12 @@ static int setup(void **state)
 
 static void wrap(struct fixture *f, const char *text)
 {
+	struct rig_faults all;
 	struct err e = {0};
 
-	if (switch_faults_parse(text, &f->faults, &e) < 0)
+	if (rig_faults_parse(text, &all, &e) < 0)
 		fail_msg("%s", e.text);
+	f->faults = all.stick_switch;
 	switch_fault_init(&f->state, &f->faults);
 	switch_fault_wrap(&f->ops, &f->self, &f->faults, &f->state, f->w);
 }
@@ -210,52 +212,6 @@ static void test_the_same_seed_gives_the_same_faults(void **state)
 	assert_in_range(__builtin_popcountll(first), 16, 48);
 }
 
-static void test_fault_texts_are_read_exactly(void **state)
-{
-	struct fixture *f = *state;
-	struct switch_faults got;
-	struct err e = {0};
-	static const struct {
-		const char *text;
-		const char *want;
-	} wrong[] = {
-		{"", "'' is not KEY=VALUE"},
-		{"lie", "'lie' is not KEY=VALUE"},
-		{"lie=1,", "'' is not KEY=VALUE"},
-		{"lie=2", "lie: '2' is no number from 0 to 1"},
-		{"lie=-1", "lie: '-1' is no number"},
-		{"lie=1e0", "lie: '1e0' is no number"},
-		{"lie=", "lie: '' is no number"},
-		{"lie=nan", "lie: 'nan' is no number"},
-		{"fail=1.0.0", "fail: '1.0.0' is no number"},
-		{"late_ms=600001", "late_ms: 600001 is outside"},
-		{"seed=x", "seed: 'x' is not a decimal number"},
-		{"lies=1", "'lies' is none of"},
-		{"seed=0000000000000000000000000000000000000000000000000000000000000000001",
-		 "is too long"},
-	};
-
-	wrap(f, "seed=0");
-	assert_int_equal(
-		switch_faults_parse("lie=1.0,late=0.25,late_ms=600000,fail=.5,seed=42", &got, &e),
-		0);
-	assert_true(got.lie == 1.0 && got.late == 0.25 && got.fail == 0.5);
-	assert_int_equal(got.late_ns, 600 * NSEC_PER_SEC);
-	assert_int_equal(got.seed, 42);
-
-	assert_int_equal(switch_faults_parse("late=1", &got, &e), 0);
-	assert_int_equal(got.late_ns, 500 * NSEC_PER_MSEC);
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		got.seed = 99;
-		if (switch_faults_parse(wrong[i].text, &got, &e) >= 0)
-			fail_msg("accepted: %s", wrong[i].text);
-		assert_int_equal(e.kind, ERR_USAGE);
-		assert_contains(e.text, wrong[i].want);
-		assert_int_equal(got.seed, 99);
-	}
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -267,7 +223,6 @@ int main(void)
 		TEST(test_a_late_change_happens_late),
 		TEST(test_nothing_is_injected_while_it_is_not_armed),
 		TEST(test_the_same_seed_gives_the_same_faults),
-		TEST(test_fault_texts_are_read_exactly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

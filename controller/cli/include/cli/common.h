@@ -54,11 +54,13 @@
 		.name = "jobs", .letter = 'j', .type = OPT_COUNT, .arg = "N", .min = 1,      \
 		.max = 1024, .absent = "one a CPU", .help = "how many compilers run at once" \
 	}
-#define OPT_ROW_FAULTS                                                                                 \
-	{                                                                                              \
-		.name = "faults", .type = OPT_TEXT, .arg = "SPEC",                                     \
-		.help = "make the switch misbehave by chance, as in lie=1.0,seed=42; keys fail, lie, " \
-			"late, late_ms, seed"                                                          \
+#define OPT_ROW_FAULTS                                                                               \
+	{                                                                                            \
+		.name = "faults", .type = OPT_TEXT, .arg = "SPEC",                                   \
+		.help = "make the rig misbehave by chance, as in lie=1.0,seed=42: the switch (keys " \
+			"fail, lie, late, late_ms), the console (console.fail, .lie, .late, "        \
+			".late_ms, .short, .stuck, .flood), the boot (boot.fail, .late, .late_ms, "  \
+			".stuck)"                                                                    \
 	}
 /* how long commands wait for a rig that somebody else holds, without --no-wait */
 #define CLI_RIG_WAIT_NS (3600 * NSEC_PER_SEC)

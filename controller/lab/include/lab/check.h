@@ -63,7 +63,7 @@ struct check_cfg {
 	struct store *store;
 	const char *rig;    /* name or file */
 	const char *kernel; /* NULL = the rig's golden_kernel */
-	const char *faults; /* see switch_fault.h; NULL = none */
+	const char *faults; /* see rig/faults.h; NULL = none */
 	nsec_t lock_wait_ns;
 	struct waiter *w;
 	const struct lab_hooks *hooks; /* may be NULL */

@@ -8,7 +8,7 @@
 #include "kernels/kernels.h"
 #include "rig/link.h"
 #include "rig/switch_cfg.h"
-#include "rig/switch_fault.h"
+#include "rig/faults.h"
 #include "rig/uboot_cfg.h"
 
 /* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
@@ -85,11 +85,11 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 void rig_close(struct rig *rig);
 
 /*
- * From the next boot on, the switch misbehaves by chance (see switch_fault.h): for tests and
+ * From the next boot on, the rig misbehaves by chance (see faults.h): for tests and
  * `run --faults`. *faults is copied.
  */
-void rig_set_switch_faults(struct rig *rig, const struct switch_faults *faults);
-/* What was injected so far; NULL without faults. Belongs to the rig. */
+void rig_set_faults(struct rig *rig, const struct rig_faults *faults);
+/* What the switch met so far; NULL without faults. Belongs to the rig. */
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig);
 
 /* A disk of a virtual target: empty at each boot. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * switch_fault.h - wraps any switch and makes it fail, lie or come late, by seeded chance: how the
- * rest of the product is shown to notice. Used by tests and by `run --faults`.
- */
+/* switch_fault.h - wraps any switch and makes it fail, lie or come late. See faults.h. */
 #pragma once
 
 #include "base/rng.h"
@@ -21,12 +18,6 @@ struct switch_fault_state {
 	bool is_armed; /* false: every change is passed on as it is and not counted */
 	uint64_t sets, failed, lied, late; /* what has happened so far */
 };
-
-/*
- * "lie=1.0,late=0.2,late_ms=500,fail=0.1,seed=42"; what is not named is 0 (late_ms: 500).
- * ERR_USAGE names the unknown key or the wrong value.
- */
-int switch_faults_parse(const char *text, struct switch_faults *ret, struct err *e) must_check;
 
 /* Armed, nothing counted. */
 void switch_fault_init(struct switch_fault_state *state, const struct switch_faults *faults);
