@@ -2,12 +2,14 @@
 /* access.c - who may do what. */
 #include "base/access.h"
 
+#include <nettle/base64.h>
 #include <nettle/memops.h>
 
 #include <string.h>
 #include <sys/stat.h>
 
 #define TOKEN_FILE_MAX 4096
+#define BASIC_MAX      1024 /* characters of a Basic authorization */
 
 int access_check_token(const char *token, struct err *e)
 {
@@ -107,18 +109,55 @@ bool access_is_own_host(const struct access *a, const char *host)
 	return strcasecmp(name, a->address) == 0;
 }
 
+/* What stands behind the scheme; NULL if it is another one. */
+static const char *behind_scheme(const char *authorization, const char *scheme)
+{
+	size_t n = strlen(scheme);
+
+	return authorization && strncasecmp(authorization, scheme, n) == 0 ? authorization + n
+									   : NULL;
+}
+
 static bool has_bearer(const struct access *a, const char *authorization)
 {
-	static const char scheme[] = "Bearer ";
+	const char *shown = behind_scheme(authorization, "Bearer ");
 
-	return authorization && strncasecmp(authorization, scheme, sizeof(scheme) - 1) == 0 &&
-	       is_same(authorization + sizeof(scheme) - 1, a->token);
+	return shown && is_same(shown, a->token);
+}
+
+bool access_user(const struct access *a, const struct access_words *w, char *ret, size_t cap)
+{
+	const char *coded = behind_scheme(w->authorization, "Basic ");
+	char text[BASE64_DECODE_LENGTH(BASIC_MAX) + 1];
+	struct base64_decode_ctx ctx;
+	size_t n = sizeof(text) - 1;
+	char *colon;
+
+	if (!a->token || !coded || w->origin || w->fetch_site || strlen(coded) > BASIC_MAX)
+		return false;
+	base64_decode_init(&ctx);
+	if (!base64_decode_update(&ctx, &n, (uint8_t *)text, strlen(coded), coded) ||
+	    !base64_decode_final(&ctx))
+		return false;
+	text[n] = '\0';
+	colon = strchr(text, ':');
+	if (!colon || strlen(text) != n || !is_same(colon + 1, a->token))
+		return false;
+	(void)snprintf(ret, cap, "%.*s", (int)(colon - text), text);
+	return true;
+}
+
+/* In a header that a program sends. */
+static bool shows_token(const struct access *a, const struct access_words *w)
+{
+	char user[2];
+
+	return has_bearer(a, w->authorization) || access_user(a, w, user, sizeof(user));
 }
 
 bool access_may_read(const struct access *a, const struct access_words *w)
 {
-	return !a->token || has_bearer(a, w->authorization) ||
-	       (w->cookie && is_same(w->cookie, a->cookie));
+	return !a->token || shows_token(a, w) || (w->cookie && is_same(w->cookie, a->cookie));
 }
 
 /* "http://lab:8087" names the server that "Host: lab:8087" was sent to. */
@@ -143,7 +182,7 @@ bool access_may_act(const struct access *a, const struct access_words *w)
 {
 	if (!a->token)
 		return false;
-	if (has_bearer(a, w->authorization))
+	if (shows_token(a, w))
 		return true;
 	return w->cookie && is_same(w->cookie, a->cookie) && w->csrf && is_same(w->csrf, a->csrf) &&
 	       is_own_origin(a, w);

@@ -102,6 +102,7 @@ const struct cmd cmd_serve = {
 		"Prints its URL and serves until it is stopped. The store is opened read-only. "
 		"With a token, rigs can be locked and switched and jobs be cancelled, each as a "
 		"command of this program; who did what, and who tried, is said on standard error. "
+		"Rigs can be switched by labgrid and by what speaks pdudaemon's HTTP, too. "
 		"Pages work without JavaScript; the API below /api/v1 is described in "
 		"docs/openapi.json, limits and reverse proxies in docs/dashboard.md.",
 	.options = options,

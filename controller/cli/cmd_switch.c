@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_switch.c - a rig's switch by hand. */
+#include "base/parse.h"
 #include "cli/common.h"
 #include "rig/bench.h"
 #include "rig/names.h"
@@ -8,8 +9,9 @@
 
 #include <string.h>
 
-#define CHANGE_NS    (30 * NSEC_PER_SEC)
-#define LOCK_WAIT_NS (60 * NSEC_PER_SEC)
+#define CHANGE_NS     (30 * NSEC_PER_SEC)
+#define LOCK_WAIT_NS  (60 * NSEC_PER_SEC)
+#define OFF_FOR_MAX_S 3600
 
 #define OPT_ROW_JSON_FLAG                                                   \
 	{                                                                   \
@@ -27,12 +29,29 @@ static const struct opt status_options[] = {
 	OPT_ROW_END,
 };
 
+#define OPT_ROW_HOLD                                                                             \
+	{                                                                                        \
+		.name = "hold", .type = OPT_FLAG,                                                \
+		.help = "stay and hold the switch until SIGINT or SIGTERM, then leave the safe " \
+			"state"                                                                  \
+	}
+
 static const struct opt set_options[] = {
 	OPT_ROW_JSON_FLAG,
-	{.name = "hold",
-	 .type = OPT_FLAG,
-	 .help = "stay and hold the switch until SIGINT or SIGTERM, then leave the safe state"},
+	OPT_ROW_HOLD,
 	OPT_ROW_NO_WAIT,
+	OPT_ROW_END,
+};
+
+static const struct opt cycle_options[] = {
+	OPT_ROW_JSON_FLAG,
+	OPT_ROW_HOLD,
+	OPT_ROW_NO_WAIT,
+	{.name = "off-for",
+	 .type = OPT_TEXT,
+	 .arg = "DURATION",
+	 .help = "stay off for this long, as 5s or 10m, an hour at most; the rig's minimum off time "
+		 "is kept anyhow"},
 	OPT_ROW_END,
 };
 
@@ -188,13 +207,20 @@ static int run_cycle(struct cli *cli, const struct args *a, struct err *e)
 	auto_bench struct bench *bench = NULL;
 	struct switch_change change = {0};
 	struct stick_switch *sw;
-	int r;
+	uint32_t off_s = 0;
+	int r = 0;
 
-	r = open_place(cli, a, &cfg, &bench, e);
+	if (args_has(a, "off-for"))
+		r = parse_duration_s("--off-for", args_text(a, "off-for"), 0, OFF_FOR_MAX_S, &off_s,
+				     e);
+	if (r >= 0)
+		r = open_place(cli, a, &cfg, &bench, e);
 	if (r < 0)
 		return r;
 	sw = bench_switch(bench);
 	r = switch_set(sw, SWITCH_OFF, waiter_now(cli->w) + CHANGE_NS, NULL, e);
+	if (r >= 0)
+		r = waiter_sleep(cli->w, off_s * NSEC_PER_SEC, e);
 	if (r >= 0)
 		r = switch_set(sw, SWITCH_ON, waiter_now(cli->w) + CHANGE_NS, &change, e);
 	if (r >= 0)
@@ -270,7 +296,7 @@ const struct cmd cmd_switch_cycle = {
 	.summary = "Cut a rig's stick and connect it again",
 	.details = DETAILS,
 	.positional = PLACE,
-	.options = set_options,
+	.options = cycle_options,
 	.run = run_cycle,
 };
 

@@ -117,9 +117,10 @@ static void say(const struct action_set *set, const char *what, const char *who,
 static void keep(struct action *a)
 {
 	struct action_set *set = a->set;
-	struct action_entry *en = &set->kept[set->n_ever++ % ACTIONS_KEPT];
+	struct action_entry *en = &set->kept[set->n_ever % ACTIONS_KEPT];
 	const struct action_order *o = a->order;
 
+	set->n_ever++;
 	entry_release(en);
 	*en = (struct action_entry){
 		.wall_ns = wall_now(),
@@ -221,7 +222,8 @@ static void action_free(struct action *a)
 static void finish(struct action *a)
 {
 	a->has_ended = true;
-	keep(a);
+	if (!a->order->is_question || a->e.code)
+		keep(a);
 	if (a->is_forgotten)
 		action_free(a);
 	else

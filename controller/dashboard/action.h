@@ -28,6 +28,7 @@ struct action_order {
 	char *words;                     /* "switch off rig bench1", for the log */
 	char *who;                       /* as whoever asked calls themselves */
 	char *back;                      /* page that a form leads back to, relative */
+	bool is_question;                /* changes nothing: the log does not need its success */
 };
 
 /* Appends a copy of arg to o->args; no more than ACTION_ARGS_MAX, the lists are fixed. */

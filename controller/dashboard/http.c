@@ -397,9 +397,10 @@ static enum MHD_Result refuse_action(struct conn *c, struct MHD_Connection *mc,
 	return res;
 }
 
-static enum MHD_Result send_outcome(struct conn *c, struct MHD_Connection *mc, const char *url)
+static enum MHD_Result send_outcome(struct conn *c, struct MHD_Connection *mc, const char *method,
+				    const char *url)
 {
-	struct request rq = {.method = "POST", .path = url};
+	struct request rq = {.method = method, .path = url};
 	auto_strbuf struct strbuf said = STRBUF_INIT;
 	auto_free char *back = NULL;
 	struct reply rp = REPLY_INIT;
@@ -411,7 +412,7 @@ static enum MHD_Result send_outcome(struct conn *c, struct MHD_Connection *mc, c
 	if (r >= 0 && !request_is_api(&rq))
 		return redirect(c, mc, back, NULL);
 	if (r >= 0) {
-		site_answer_done(strbuf_str(&said), &rp);
+		site_answer_done(&rq, strbuf_str(&said), &rp);
 	} else {
 		site_answer_error(&rq, &e, &rp);
 	}
@@ -426,12 +427,15 @@ static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const c
 	struct http *h = c->http;
 	char address[INET6_ADDRSTRLEN + 20];
 	bool is_post = strcmp(method, "POST") == 0;
+	bool is_put = strcmp(method, "PUT") == 0;
+	char user[ACTION_WHO_MAX + 2]; /* a name that is too long is refused, not cut */
 	auto_free char *form = xstrdup(strbuf_str(&c->body));
 	struct access_words words = {
 		.host = header(mc, "Host"),
 		.authorization = header(mc, "Authorization"),
 		.cookie = MHD_lookup_connection_value(mc, MHD_COOKIE_KIND, ACCESS_COOKIE),
 		.origin = header(mc, "Origin"),
+		.fetch_site = header(mc, "Sec-Fetch-Site"),
 	};
 	struct request rq = {
 		.method = method,
@@ -439,12 +443,14 @@ static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const c
 		.has_actions = h->access.token != NULL,
 		.csrf = h->access.token ? h->access.csrf : NULL,
 		.address = client_address(mc, address, sizeof(address)),
+		.body = is_put ? form : NULL,
 	};
 	struct reply rp = REPLY_INIT;
 	enum MHD_Result res;
+	bool is_act = request_is_act(&rq);
 
-	if (!is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return send_text(c, mc, 405, "only GET, HEAD and POST\n");
+	if (!is_post && !is_put && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return send_text(c, mc, 405, "only GET, HEAD, POST and PUT\n");
 	/* with a token no other name can do harm: its cookie stays with the name it was made for */
 	if (!h->access.token && !access_is_own_host(&h->access, words.host))
 		return send_text(c, mc, 421, "not a name of this server, see --host\n");
@@ -452,20 +458,22 @@ static enum MHD_Result answer(struct conn *c, struct MHD_Connection *mc, const c
 		add_form(&rq, form);
 	if (is_post && h->access.token && strcmp(url, "/login") == 0)
 		return log_in(c, mc, &rq);
-	if (is_post) {
-		words.csrf = request_arg(&rq, "csrf");
+	if (access_user(&h->access, &words, user, sizeof(user)) && *user)
+		rq.user = user;
+	if (is_act) {
+		words.csrf = is_post ? request_arg(&rq, "csrf") : NULL;
 		if (!access_may_act(&h->access, &words))
 			return refuse_action(c, mc, &rq, &words);
 	}
 	if (!access_may_read(&h->access, &words) && strncmp(url, "/assets/", 8) != 0) {
-		if (strncmp(url, "/api/", 5) == 0 || strcmp(url, "/metrics") == 0)
+		if (request_is_api(&rq) || strcmp(url, "/metrics") == 0)
 			return send_text(c, mc, 401, "this needs Authorization: Bearer TOKEN\n");
 		return send_login(c, mc, 401);
 	}
 	if (!is_post)
 		(void)MHD_get_connection_values(mc, MHD_GET_ARGUMENT_KIND, add_arg, &rq);
 	site_answer(h->site, &rq, &rp);
-	if (is_post && rp.status >= 400)
+	if (is_act && rp.status >= 400)
 		action_refused(h->site->actions, url, rq.address, rp.error);
 	if (rp.order && rp.status < 400)
 		res = start_action(c, mc, &rq, &rp);
@@ -506,7 +514,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *mc, const c
 	if (c->is_refused)
 		return send_text(c, mc, 413, "the body is too large\n");
 	if (c->action)
-		return send_outcome(c, mc, url);
+		return send_outcome(c, mc, method, url);
 	return answer(c, mc, method, url);
 }
 

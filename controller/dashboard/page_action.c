@@ -16,13 +16,14 @@
 #define WHY_MAX       200
 #define JOBS_SHOWN    200
 #define ACTIONS_SHOWN 10
+#define DELAY_MAX_S   60 /* of a reboot: an action has 90 seconds in all */
 
 /* ---- orders ---- */
 
 static int begin_order(struct site *s, const struct request *rq, struct action_order **ret,
 		       struct err *e)
 {
-	const char *as = request_arg(rq, "as");
+	const char *as = request_arg(rq, "as") ? request_arg(rq, "as") : rq->user;
 	struct action_order *o;
 
 	if (!s->actions || !action_is_possible(s->actions))
@@ -40,10 +41,9 @@ static int begin_order(struct site *s, const struct request *rq, struct action_o
 	return 0;
 }
 
-static int begin_rig_order(struct site *s, const struct request *rq, const char *verb,
-			   struct action_order **ret, struct err *e)
+static int begin_rig_order(struct site *s, const struct request *rq, const char *rig,
+			   const char *verb, struct action_order **ret, struct err *e)
 {
-	const char *rig = rq->parts[0];
 	int r;
 
 	if (!parse_is_name(rig))
@@ -118,7 +118,7 @@ int act_lock(struct site *s, const struct request *rq, struct reply *rp, struct 
 		r = err_set(e, ERR_USAGE, EINVAL, "why: at most %d bytes, this has %zu", WHY_MAX,
 			    strlen(why));
 	if (r >= 0)
-		r = begin_rig_order(s, rq, "lock", &rp->order, e);
+		r = begin_rig_order(s, rq, rq->parts[0], "lock", &rp->order, e);
 	if (r >= 0)
 		r = check_is_known(s, rq->parts[0], e);
 	if (r < 0)
@@ -135,7 +135,7 @@ int act_lock(struct site *s, const struct request *rq, struct reply *rp, struct 
 
 int act_unlock(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
-	int r = begin_rig_order(s, rq, "unlock", &rp->order, e);
+	int r = begin_rig_order(s, rq, rq->parts[0], "unlock", &rp->order, e);
 
 	if (r < 0)
 		return r;
@@ -164,15 +164,32 @@ static int check_is_free_for(struct site *s, const char *rig, const char *who, s
 	return r;
 }
 
+/* `switch STATE RIG[/PORT]`; port may be NULL. */
+static int order_switch(struct site *s, const struct request *rq, const char *rig, const char *port,
+			const char *state, struct reply *rp, struct err *e)
+{
+	auto_free char *verb = xasprintf("switch %s", state);
+	auto_free char *place = port ? xasprintf("%s/%s", rig, port) : xstrdup(rig);
+	int r;
+
+	r = begin_rig_order(s, rq, rig, verb, &rp->order, e);
+	if (r >= 0)
+		r = check_is_free_for(s, rig, rp->order->who, e);
+	if (r < 0)
+		return r;
+	action_order_add(rp->order, "switch");
+	action_order_add(rp->order, state);
+	action_order_add(rp->order, place);
+	action_order_add(rp->order, "--no-wait");
+	return 0;
+}
+
 int act_switch(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	static const char *const states[] = {"on", "off", "cycle"};
 	const char *state = request_arg(rq, "state");
 	const char *port = request_arg(rq, "port");
-	auto_free char *verb = NULL;
-	auto_free char *place = NULL;
 	size_t i = 0;
-	int r;
 
 	while (i < ARRAY_SIZE(states) && (!state || strcmp(state, states[i]) != 0))
 		i++;
@@ -181,18 +198,79 @@ int act_switch(struct site *s, const struct request *rq, struct reply *rp, struc
 			       text_or_empty(state));
 	if (port && !parse_is_name(port))
 		return err_set(e, ERR_USAGE, EINVAL, "port: '%s' is no name", port);
-	verb = xasprintf("switch %s", state);
-	r = begin_rig_order(s, rq, verb, &rp->order, e);
+	return order_switch(s, rq, rq->parts[0], port, states[i], rp, e);
+}
+
+/* ---- what other labs' software asks for ---- */
+
+/* labgrid's power model `rest` and its HttpDigitalOutput: PUT of 0 or 1. */
+int act_set_value(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	bool is_on = strcmp(rq->body, "1") == 0;
+	int r;
+
+	if (!is_on && strcmp(rq->body, "0") != 0)
+		return err_set(e, ERR_USAGE, EINVAL, "the body must be 0 or 1");
+	r = order_switch(s, rq, rq->parts[0], NULL, is_on ? "on" : "off", rp, e);
 	if (r >= 0)
-		r = check_is_free_for(s, rq->parts[0], rp->order->who, e);
+		action_order_add(rp->order, "--json");
+	return r;
+}
+
+/* The same two: GET, answered with 0 or 1. */
+int act_get_value(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	int r = order_switch(s, rq, rq->parts[0], NULL, "status", rp, e);
+
 	if (r < 0)
 		return r;
-	place = port ? xasprintf("%s/%s", rq->parts[0], port) : xstrdup(rq->parts[0]);
-	action_order_add(rp->order, "switch");
-	action_order_add(rp->order, state);
-	action_order_add(rp->order, place);
-	action_order_add(rp->order, "--no-wait");
+	action_order_add(rp->order, "--json");
+	rp->order->is_question = true;
 	return 0;
+}
+
+/* pdudaemon's HTTP: the rig is the PDU, its switch is outlet 1 and has a name too. */
+int act_pdu(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
+{
+	static const struct {
+		const char *verb, *state;
+	} verbs[] = {{"on", "on"}, {"off", "off"}, {"reboot", "cycle"}};
+	const char *rig = request_arg(rq, "hostname");
+	const char *port = request_arg(rq, "port");
+	const char *delay = request_arg(rq, "delay");
+	uint32_t delay_s = 0;
+	size_t i = 0;
+	int r;
+
+	while (i < ARRAY_SIZE(verbs) && strcmp(rq->parts[0], verbs[i].verb) != 0)
+		i++;
+	if (i == ARRAY_SIZE(verbs))
+		return err_set(e, ERR_USAGE, ENOENT, "'%s' is none of on, off, reboot",
+			       rq->parts[0]);
+	if (!rig || !port)
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "hostname (the rig) and port (1, or the name of its stick) are "
+			       "needed");
+	if (request_arg(rq, "alias"))
+		return err_set(e, ERR_USAGE, EINVAL, "alias: there are no aliases");
+	if (strspn(port, "0123456789") == strlen(port) && strcmp(port, "1") != 0)
+		return err_set(e, ERR_USAGE, ENOENT, "a rig has one port, 1, and no port %s", port);
+	if (!parse_is_name(port))
+		return err_set(e, ERR_USAGE, EINVAL, "port: '%s' is no name", port);
+	if (delay) {
+		r = parse_u32("delay", delay, 0, DELAY_MAX_S, &delay_s, e);
+		if (r < 0)
+			return r;
+	}
+	if (delay_s && strcmp(verbs[i].state, "cycle") != 0)
+		return err_set(e, ERR_USAGE, EINVAL, "delay: only reboot has one");
+	r = order_switch(s, rq, rig, strcmp(port, "1") == 0 ? NULL : port, verbs[i].state, rp, e);
+	if (r >= 0 && delay_s) {
+		auto_free char *off_for = xasprintf("%u", delay_s);
+
+		add_option(rp->order, "off-for", off_for);
+	}
+	return r;
 }
 
 int act_cancel(struct site *s, const struct request *rq, struct reply *rp, struct err *e)

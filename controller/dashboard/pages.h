@@ -46,10 +46,13 @@ int api_events(struct site *s, const struct request *rq, struct reply *rp, struc
 int page_jobs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_jobs(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_actions(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
-/* POST: fill rp->order. */
+/* Fill rp->order. */
 int act_lock(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int act_unlock(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int act_switch(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_set_value(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_get_value(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
+int act_pdu(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int act_cancel(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int page_login(struct site *s, const struct request *rq, struct reply *rp, struct err *e);
 int api_openapi(struct site *s, const struct request *rq, struct reply *rp, struct err *e);

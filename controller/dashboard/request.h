@@ -24,11 +24,13 @@ struct request {
 		const char *key, *value;
 	} args[REQUEST_ARGS_MAX];
 	size_t n_args;                        /* of a POST: its form */
+	const char *body;                     /* of a PUT, else NULL */
 	const char *parts[REQUEST_PARTS_MAX]; /* of the path, by the route's {…}; filled in by it */
 	bool is_static;      /* for a file: links get ".html", no live view, no actions */
 	bool has_actions;    /* a token is set: actions may be offered */
 	const char *csrf;    /* value of the form field "csrf"; NULL without actions */
 	const char *address; /* of the client */
+	const char *user;    /* as it calls itself with Basic authorization; NULL = it does not */
 };
 
 struct reply {
@@ -78,7 +80,10 @@ void site_answer_error(const struct request *rq, const struct err *e, struct rep
 /* An action was not allowed. */
 void site_answer_refusal(const struct request *rq, unsigned status, const char *why,
 			 struct reply *rp);
-/* An action was carried out (API). */
-void site_answer_done(const char *said, struct reply *rp);
-/* Whether what is at rq's path answers in JSON. */
+/* An action was carried out, and its command said this (not for pages: they are redirected). */
+void site_answer_done(const struct request *rq, const char *said, struct reply *rp);
+/* Whether what is at rq's path is for programs, not a page. */
 bool request_is_api(const struct request *rq);
+/* Whether it asks for something to be done: POST, PUT, and the GETs of interfaces that have no
+   other method. */
+bool request_is_act(const struct request *rq);

@@ -55,6 +55,9 @@ const struct route routes[] = {
 	{"POST", "/api/v1/rigs/{}/unlock", act_unlock},
 	{"POST", "/api/v1/rigs/{}/switch", act_switch},
 	{"POST", "/api/v1/jobs/{}/cancel", act_cancel},
+	{"PUT", "/api/v1/rigs/{}/switch/value", act_set_value},
+	{"GET", "/api/v1/rigs/{}/switch/value", act_get_value},
+	{"GET", "/power/control/{}", act_pdu},
 	{0},
 };
 
@@ -152,9 +155,24 @@ static unsigned status_of(const struct err *e)
 	return e->kind == ERR_USAGE ? 400 : 500;
 }
 
+static bool is_pdu(const struct request *rq)
+{
+	return strncmp(rq->path, "/power/", 7) == 0;
+}
+
+/* Interfaces of other software, which answer with a word and not in JSON. */
+static bool is_plain(const struct request *rq)
+{
+	static const char end[] = "/switch/value";
+	size_t n = strlen(rq->path);
+
+	return is_pdu(rq) ||
+	       (n > sizeof(end) - 1 && strcmp(rq->path + n - (sizeof(end) - 1), end) == 0);
+}
+
 bool request_is_api(const struct request *rq)
 {
-	return strncmp(rq->path, "/api/", 5) == 0;
+	return strncmp(rq->path, "/api/", 5) == 0 || is_plain(rq);
 }
 
 static void answer_error(const struct request *rq, unsigned status, const char *text,
@@ -165,6 +183,11 @@ static void answer_error(const struct request *rq, unsigned status, const char *
 	reply_release(rp);
 	rp->status = status;
 	(void)snprintf(rp->error, sizeof(rp->error), "%s", text);
+	if (is_plain(rq)) {
+		rp->type = "text/plain; charset=utf-8";
+		strbuf_addf(out, "%s\n", text);
+		return;
+	}
 	if (request_is_api(rq)) {
 		json_t *obj = json_object();
 
@@ -191,10 +214,38 @@ void site_answer_refusal(const struct request *rq, unsigned status, const char *
 	answer_error(rq, status, why, rp);
 }
 
-void site_answer_done(const char *said, struct reply *rp)
+/* What `switch status --json` or one that changed it says, as 0 or 1. What was measured counts
+   before what the switch claims. */
+static void answer_value(const struct request *rq, const char *said, struct reply *rp)
 {
-	json_t *obj = json_object();
+	json_t *o = json_loads(said, 0, NULL);
+	const char *state = json_string_value(json_object_get(o, "sensed"));
 
+	if (!state || strcmp(state, "unknown") == 0)
+		state = json_string_value(json_object_get(o, "state"));
+	if (state && (strcmp(state, "on") == 0 || strcmp(state, "off") == 0)) {
+		rp->type = "text/plain; charset=utf-8";
+		strbuf_adds(&rp->body, strcmp(state, "on") == 0 ? "1" : "0");
+	} else {
+		answer_error(rq, 502, "The switch does not say whether it is on", rp);
+	}
+	json_decref(o);
+}
+
+void site_answer_done(const struct request *rq, const char *said, struct reply *rp)
+{
+	json_t *obj;
+
+	if (is_pdu(rq)) {
+		rp->type = "text/plain; charset=utf-8";
+		strbuf_adds(&rp->body, "OK - accepted request\n");
+		return;
+	}
+	if (is_plain(rq)) {
+		answer_value(rq, said, rp);
+		return;
+	}
+	obj = json_object();
 	set_text(obj, "said", said);
 	reply_json(rp, obj);
 }
@@ -230,23 +281,50 @@ static bool matches(const char *pattern, char *path, struct request *rq)
 	return *path == '\0';
 }
 
+/* NULL if there is none. Cuts path, a copy of rq's, in place; rq->parts point into it. */
+static const struct route *find_route(struct request *rq, char *path)
+{
+	const char *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
+
+	for (const struct route *rt = routes; rt->method; rt++) {
+		if (strcmp(rt->method, method) == 0 && matches(rt->pattern, path, rq))
+			return rt;
+		(void)snprintf(path, strlen(rq->path) + 1, "%s", rq->path);
+	}
+	return NULL;
+}
+
+/* Also the GETs that ask for something to be done. */
+static bool is_act(const struct route *rt)
+{
+	return strcmp(rt->method, "GET") != 0 || rt->fn == act_get_value || rt->fn == act_pdu;
+}
+
+bool request_is_act(const struct request *rq)
+{
+	struct request copy = *rq;
+	auto_free char *path = xstrdup(rq->path);
+	const struct route *rt;
+
+	if (strcmp(rq->method, "POST") == 0 || strcmp(rq->method, "PUT") == 0)
+		return true;
+	rt = find_route(&copy, path);
+	return rt && is_act(rt);
+}
+
 static void make_answer(struct site *s, struct request *rq, struct reply *rp)
 {
-	bool is_head = strcmp(rq->method, "HEAD") == 0;
+	auto_free char *path = xstrdup(rq->path);
+	const struct route *rt = find_route(rq, path);
 	struct err e = {0};
 
 	rp->type = "text/html; charset=utf-8";
-	for (const struct route *rt = routes; rt->method; rt++) {
-		auto_free char *path = xstrdup(rq->path);
-
-		if (strcmp(rt->method, is_head ? "GET" : rq->method) != 0 ||
-		    !matches(rt->pattern, path, rq))
-			continue;
-		if (rt->fn(s, rq, rp, &e) < 0)
-			site_answer_error(rq, &e, rp);
-		return;
-	}
-	answer_error(rq, 404, "There is no such page", rp);
+	if (!rt)
+		answer_error(rq, 404, "There is no such page", rp);
+	else if (is_act(rt) && strcmp(rq->method, "HEAD") == 0)
+		answer_error(rq, 405, "HEAD must not change anything: use GET", rp);
+	else if (rt->fn(s, rq, rp, &e) < 0)
+		site_answer_error(rq, &e, rp);
 }
 
 void site_answer(struct site *s, struct request *rq, struct reply *rp)
@@ -257,7 +335,7 @@ void site_answer(struct site *s, struct request *rq, struct reply *rp)
 
 	/* the state is asked for before the answer is made: a change meanwhile makes it old, not
 	   wrong */
-	if (!s->cache || strcmp(rq->method, "POST") == 0 || store_state(s->store, &state, &e) < 0) {
+	if (!s->cache || request_is_act(rq) || store_state(s->store, &state, &e) < 0) {
 		make_answer(s, rq, rp);
 		return;
 	}

@@ -4,6 +4,8 @@
 #include "base/access.h"
 #include "unit.h"
 
+#include <nettle/base64.h>
+
 #include <sys/stat.h>
 
 #define TOKEN "0123456789abcdef"
@@ -145,6 +147,72 @@ static void test_every_way_to_act_from_elsewhere_is_refused_and_says_why(void **
 	}
 }
 
+/* base64 of "user:token" */
+static char *basic(const char *user, const char *token)
+{
+	auto_free char *plain = xasprintf("%s:%s", user, token);
+	char coded[2048] = "";
+
+	assert_true(BASE64_ENCODE_RAW_LENGTH(strlen(plain)) < sizeof(coded));
+	base64_encode_raw(coded, strlen(plain), (const uint8_t *)plain);
+	return xasprintf("Basic %s", coded);
+}
+
+static void test_a_password_is_a_token_too_but_not_from_a_browser(void **state)
+{
+	static const char *const wrong[] = {"Basic",           "Basic ",        "Basic !!!!",
+					    "Basic YW5u",      "Basic " TOKEN,  "Basic YW5uOg==",
+					    "Basic YW5uOmEA=", "Digest " TOKEN, "Basic YW5uOmF="};
+	auto_free char *right = basic("ann", TOKEN);
+	auto_free char *nameless = basic("", TOKEN);
+	auto_free char *other = basic("ann", TOKEN "x");
+	auto_free char *swapped = basic(TOKEN, "ann");
+	struct access_words w = {.host = "lab:8087", .authorization = right};
+	struct access open;
+	struct access a;
+	char user[4];
+	char long_user[1100];
+
+	(void)state;
+	access_init(&open, NULL, "127.0.0.1", NULL);
+	access_init(&a, TOKEN, "10.0.0.7", NULL);
+	assert_true(access_may_read(&a, &w));
+	assert_true(access_may_act(&a, &w));
+	assert_true(access_user(&a, &w, user, sizeof(user)));
+	assert_string_equal(user, "ann");
+	assert_true(access_user(&a, &w, user, 3));
+	assert_string_equal(user, "an");
+	assert_false(access_may_act(&open, &w));
+	w.origin = "http://lab:8087";
+	assert_false(access_may_act(&a, &w));
+	assert_false(access_may_read(&a, &w));
+	w.origin = NULL;
+	w.fetch_site = "cross-site";
+	assert_false(access_may_act(&a, &w));
+	w.fetch_site = NULL;
+	w.authorization = nameless;
+	assert_true(access_may_act(&a, &w));
+	w.authorization = other;
+	assert_false(access_may_act(&a, &w));
+	w.authorization = swapped;
+	assert_false(access_may_act(&a, &w));
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		w.authorization = wrong[i];
+		assert_false(access_may_act(&a, &w));
+		assert_false(access_may_read(&a, &w));
+	}
+	/* up to 1024 characters and not one more */
+	for (size_t n = 700; n < sizeof(long_user); n++) {
+		auto_free char *shown = NULL;
+
+		memset(long_user, 'u', n);
+		long_user[n] = '\0';
+		shown = basic(long_user, TOKEN);
+		w.authorization = shown;
+		assert_int_equal(access_may_act(&a, &w), strlen(shown) - strlen("Basic ") <= 1024);
+	}
+}
+
 static void test_a_token_that_is_nearly_right_is_wrong(void **state)
 {
 	struct access a;
@@ -225,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_reading_needs_the_token_or_the_cookie_once_a_token_is_set),
 		cmocka_unit_test(test_acting_needs_a_sign_that_it_was_meant),
 		cmocka_unit_test(test_every_way_to_act_from_elsewhere_is_refused_and_says_why),
+		cmocka_unit_test(test_a_password_is_a_token_too_but_not_from_a_browser),
 		cmocka_unit_test(test_a_token_that_is_nearly_right_is_wrong),
 		cmocka_unit_test(test_a_token_file_must_be_its_owners_alone_and_hold_a_token),
 		cmocka_unit_test(test_cookie_and_form_field_do_not_give_the_token_away),

@@ -434,11 +434,16 @@ static void test_another_name_in_the_host_field_is_refused(void **state)
 static void test_only_reading_is_possible_without_a_token(void **state)
 {
 	auto_free char *put = ask(*state, "PUT / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	auto_free char *get = ask(*state, "GET /power/control/off?hostname=virtual-x86&port=1 "
+					  "HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	auto_free char *delete = ask(*state, "DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	auto_free char *post =
 		ask(*state, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
 	auto_free char *head = ask(*state, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
-	assert_status(put, 405);
+	assert_status(put, 403);
+	assert_status(get, 403);
+	assert_status(delete, 405);
 	assert_status(post, 403);
 	assert_status(head, 200);
 	assert_null(strstr(head, "<html"));
@@ -584,6 +589,72 @@ static void test_an_action_is_a_command_of_the_program_and_its_words_are_the_ans
 
 		assert_contains(kept, "\"who\":\"ann\"");
 		assert_contains(kept, "\"action\":\"unlock rig virtual-x86\"");
+	}
+}
+
+static void test_other_labs_words_become_the_same_commands(void **state)
+{
+	static const struct {
+		const char *method, *path, *body, *args;
+	} cases[] = {
+		{"GET", "/power/control/on?hostname=bench1&port=1", "",
+		 "<switch><on><bench1><--no-wait>"},
+		{"GET", "/power/control/off?hostname=bench1&port=stick0&delay=0", "",
+		 "<switch><off><bench1/stick0><--no-wait>"},
+		{"GET", "/power/control/reboot?hostname=bench1&port=1&delay=60", "",
+		 "<switch><cycle><bench1><--no-wait><--off-for=60>"},
+		{"GET", "/power/control/reboot?hostname=bench1&port=1", "",
+		 "<switch><cycle><bench1><--no-wait>"},
+		{"PUT", "/api/v1/rigs/bench1/switch/value", "1",
+		 "<switch><on><bench1><--no-wait><--json>"},
+		{"PUT", "/api/v1/rigs/bench1/switch/value", "0",
+		 "<switch><off><bench1><--no-wait><--json>"},
+		{"GET", "/api/v1/rigs/bench1/switch/value", "",
+		 "<switch><status><bench1><--no-wait><--json>"},
+	};
+	static const struct {
+		const char *said, *value; /* NULL = 502 */
+	} answers[] = {
+		{"{\"state\":\"on\"}", "1"},
+		{"{\"state\":\"off\"}", "0"},
+		{"{\"state\":\"on\",\"sensed\":\"off\"}", "0"},
+		{"{\"state\":\"off\",\"sensed\":\"unknown\"}", "0"},
+		{"{\"state\":\"unknown\"}", NULL},
+		{"it was done", NULL},
+		{"", NULL},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *request = xasprintf(
+			"%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" BEARER
+			"Content-Length: %zu\r\n\r\n%s",
+			cases[i].method, cases[i].path, strlen(cases[i].body), cases[i].body);
+		auto_free char *reply = ask(b, request);
+		auto_free char *done = what_was_done(b);
+
+		assert_string_equal(done, cases[i].args);
+		if (cases[i].path[1] == 'p') {
+			assert_status(reply, 200);
+			assert_contains(reply, "\r\n\r\nOK - accepted request\n");
+		}
+		assert_int_equal(unlink(b->did), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		auto_free char *program = xasprintf("#!/bin/sh\necho '%s'\n", answers[i].said);
+		auto_free char *reply = NULL;
+		struct err e = {0};
+
+		assert_int_equal(file_write_atomic(b->program, program, strlen(program), &e), 0);
+		assert_int_equal(chmod(b->program, 0700), 0);
+		reply = ask(b, "GET /api/v1/rigs/bench1/switch/value HTTP/1.1\r\nHost: x\r\n"
+			       "Connection: close\r\n" BEARER "\r\n");
+		assert_status(reply, answers[i].value ? 200 : 502);
+		assert_contains(reply, "Content-Type: text/plain");
+		assert_string_equal(strstr(reply, "\r\n\r\n") + 4,
+				    answers[i].value
+					    ? answers[i].value
+					    : "The switch does not say whether it is on\n");
 	}
 }
 
@@ -901,6 +972,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_action_is_a_command_of_the_program_and_its_words_are_the_answer,
 			set_up_with_token, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_labs_words_become_the_same_commands,
+						set_up_with_token, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_what_is_asked_for_wrongly_never_becomes_a_command, set_up_with_token,
 			tear_down),

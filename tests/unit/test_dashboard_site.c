@@ -103,7 +103,8 @@ static void test_each_route_of_the_api_is_described_and_nothing_else(void **stat
 	for (const struct route *rt = routes; rt->method; rt++) {
 		bool is_found = false;
 
-		if (strncmp(rt->pattern, "/api/", 5) != 0 && strcmp(rt->pattern, "/metrics") != 0)
+		if (strncmp(rt->pattern, "/api/", 5) != 0 &&
+		    strncmp(rt->pattern, "/power/", 7) != 0 && strcmp(rt->pattern, "/metrics") != 0)
 			continue;
 		json_object_foreach(paths, path, item)
 		{
@@ -116,25 +117,34 @@ static void test_each_route_of_the_api_is_described_and_nothing_else(void **stat
 					strbuf_adds(&plain, "}");
 				}
 			}
-			is_found |= strcmp(strbuf_str(&plain), rt->pattern) == 0 &&
-				    json_object_get(item, strcmp(rt->method, "GET") == 0 ? "get"
-											 : "post");
+			is_found |=
+				strcmp(strbuf_str(&plain), rt->pattern) == 0 &&
+				json_object_get(item, strcmp(rt->method, "GET") == 0   ? "get"
+						      : strcmp(rt->method, "PUT") == 0 ? "put"
+										       : "post");
 		}
 		if (!is_found)
 			fail_msg("%s %s is not in docs/openapi.json", rt->method, rt->pattern);
 	}
 	json_object_foreach(paths, path, item)
 	{
-		struct request rq = {.method = json_object_get(item, "get") ? "GET" : "POST",
-				     .path = path};
+		static const char *const methods[][2] = {
+			{"get", "GET"}, {"post", "POST"}, {"put", "PUT"}};
 		struct bench *b = *state;
-		struct reply rp = REPLY_INIT;
 
-		/* "{run}" is a name like another, so that the route is there, if not the run */
-		site_answer(&b->site, &rq, &rp);
-		if (rp.status == 404 && strstr(strbuf_str(&rp.body), "no such page"))
-			fail_msg("%s is described but not there", path);
-		reply_release(&rp);
+		for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+			struct request rq = {.method = methods[i][1], .path = path, .body = "1"};
+			struct reply rp = REPLY_INIT;
+
+			if (!json_object_get(item, methods[i][0]))
+				continue;
+			/* "{run}" is a name like another, so that the route is there, if not the
+			   run */
+			site_answer(&b->site, &rq, &rp);
+			if (rp.status == 404 && strstr(strbuf_str(&rp.body), "no such page"))
+				fail_msg("%s %s is described but not there", rq.method, path);
+			reply_release(&rp);
+		}
 	}
 	json_decref(doc);
 }

@@ -18,9 +18,9 @@ failures = []
 checks = 0
 
 
-def ask(url, token, form=None):
-    data = None if form is None else urllib.parse.urlencode(form).encode()
-    request = urllib.request.Request(url, data=data)
+def ask(url, token, form=None, method=None):
+    data = urllib.parse.urlencode(form).encode() if isinstance(form, dict) else form
+    request = urllib.request.Request(url, data=data, method=method)
     if token:
         request.add_header("Authorization", "Bearer " + token)
     try:
@@ -80,7 +80,7 @@ def names(base, token):
     bisects = json.loads(ask(base + "api/v1/bisects", token)[2]).get("bisects", [])
     return {"run": run["id"], "runs": f"{other['id']}..{run['id']}", "trial": run["id"] + ".1",
             "class": run["rig_class"], "scenario": run["scenario"], "rig": run["rig"],
-            "boot": "1", "file": "console.raw", "job": "1",
+            "boot": "1", "file": "console.raw", "job": "1", "verb": "on",
             "bisect": bisects[0]["id"] if bisects else "none"}
 
 
@@ -99,16 +99,14 @@ def main():
             failures.append(f"{path}: no value for its parameters")
             continue
         for method, operation in operations.items():
-            form = {} if method == "post" else None
-            if form is not None:
-                form = {"for": "1h", "as": "ann", "state": "on"}
-            status, kind, body = ask(base + url, token, form)
+            form = {"post": {"for": "1h", "as": "ann", "state": "on"}, "put": b"1"}.get(method)
+            status, kind, body = ask(base + url, token, form, method.upper())
             what = f"{method} {url}"
             if status == 404 and operation["operationId"] not in ("recording", "cancel", "bisect"):
                 failures.append(f"{what}: not there")
             validate(doc, what, status, kind, body, operation["responses"])
-            if method == "post":
-                status, kind, body = ask(base + url, None, form)
+            if form is not None or operation["operationId"] in ("switchValue", "pdudaemon"):
+                status, kind, body = ask(base + url, None, form, method.upper())
                 if status != 401:
                     failures.append(f"{what} without a token: {status}")
                 validate(doc, what + " without a token", status, kind, body,

@@ -7,6 +7,11 @@
  * was meant: the header "Authorization" (which no foreign page can send), or the cookie together
  * with the form field "csrf" and an Origin that is the server itself. Secrets are compared in a
  * time that does not depend on where they differ.
+ *
+ * "Authorization" may be "Bearer TOKEN" or, for clients that know only addresses as
+ * http://ann:TOKEN@lab/ and .netrc files, Basic with the token as password. A browser repeats Basic
+ * on its own, also for a foreign page, so it is not taken from one: the server never asks for it
+ * (WWW-Authenticate), and refuses it together with Origin or Sec-Fetch-Site.
  */
 #pragma once
 
@@ -37,8 +42,9 @@ void access_init(struct access *a, const char *token, const char *address,
 		 const char *const *hosts);
 
 struct access_words {
-	const char *host, *authorization, *cookie, *origin; /* header fields; NULL = absent */
-	const char *csrf;                                   /* form field; NULL = absent */
+	/* header fields; NULL = absent */
+	const char *host, *authorization, *cookie, *origin, *fetch_site; /* Sec-Fetch-Site */
+	const char *csrf; /* form field; NULL = absent */
 };
 
 /* The name in "Host:" is one of this server's: no page of another name may talk to it. */
@@ -48,6 +54,11 @@ bool access_may_read(const struct access *a, const struct access_words *w);
  * Origin must name what "Host:" names, or one of the hosts (as behind a proxy that changes Host).
  */
 bool access_may_act(const struct access *a, const struct access_words *w);
+/*
+ * The user name of a Basic authorization that is let in, in ret, cut at cap - 1 bytes. False for
+ * any other.
+ */
+bool access_user(const struct access *a, const struct access_words *w, char *ret, size_t cap);
 /* Why access_may_act() said no, for whoever asked. */
 const char *access_refusal(const struct access *a, const struct access_words *w);
 /* The token typed at the login page is the right one. */
