@@ -130,7 +130,7 @@ static void read_address(struct profile *p, struct fields *f)
 	a.module = take_text(f);
 	/* what separates functions of a chain in the folded form */
 	for (char *c = a.function; *c; c++)
-		if (*c == ';' || (*c >= 0 && *c <= ' '))
+		if (*c == ';' || (unsigned char)*c <= ' ')
 			*c = '?';
 	if (strspn(hex, "0123456789abcdef") != strlen(hex) || !*hex ||
 	    (id < p->n_addresses && p->addresses[id].function)) {
