@@ -80,11 +80,15 @@ struct selftest {
 	struct kernel_mutation_list mutations;
 	bool *is_chosen; /* by the row of mutations */
 	struct matrix matrix;
+	struct run **baselines; /* by the matrix's cells; NULL = none was measured */
 };
 
 static void selftest_release(struct selftest *t)
 {
 	kernel_mutation_list_release(&t->mutations);
+	for (size_t i = 0; t->baselines && i < t->matrix.n; i++)
+		run_free(t->baselines[i]);
+	free(t->baselines);
 	matrix_release(&t->matrix);
 	free(t->is_chosen);
 }
@@ -237,35 +241,74 @@ static void say_outcome(struct selftest *t, const struct matrix_cell *c, const s
 	progress_stays(t->cli, text);
 }
 
-static int run_cell(struct selftest *t, struct matrix_cell *c, unsigned round, struct err *e)
+/* -ENOENT if the kernel did not build. */
+static int run_kernel(struct selftest *t, const struct matrix_cell *c, const struct scenario *sc,
+		      const struct run *baseline, struct run **ret, struct err *e)
 {
 	auto_kernel_build struct kernel_build *k = NULL;
-	auto_scenario struct scenario *sc = NULL;
-	auto_run struct run *run = NULL;
 	struct runner_cfg cfg = {
 		.rig = t->rig,
+		.scenario = sc,
 		.kernels = t->ctx,
 		.append = *c->append ? c->append : NULL,
+		.baseline = baseline,
 		.trials = args_count(t->a, "trials", 0),
 		.w = t->cli->w,
 	};
 	int r;
 
 	r = kernel_find(t->ctx, c->kernel, t->rig->arch, &k, e);
-	if (r == -ENOENT) {
+	if (r < 0)
+		return r;
+	cfg.kernel = k;
+	return run_session(t->cli, t->store, &cfg, true, ret, e);
+}
+
+/*
+ * What the numbers of a cell are held against, if its scenario demands a share of something: a run
+ * of the kernel without the mutation, measured once and not counted.
+ */
+static int get_baseline(struct selftest *t, const struct matrix_cell *c, const struct scenario *sc,
+			const struct run **ret, struct err *e)
+{
+	struct run **run = &t->baselines[c->plain];
+	auto_free char *text = NULL;
+	int r;
+
+	*ret = NULL;
+	if (!scenario_needs_baseline(sc))
+		return 0;
+	if (!*run) {
+		text = xasprintf("baseline of %s: %s", c->scenario,
+				 t->matrix.cells[c->plain].kernel);
+		progress_stays(t->cli, text);
+		r = run_kernel(t, &t->matrix.cells[c->plain], sc, NULL, run, e);
+		if (r < 0)
+			return r;
+	}
+	*ret = *run;
+	return 0;
+}
+
+static int run_cell(struct selftest *t, struct matrix_cell *c, unsigned round, struct err *e)
+{
+	auto_scenario struct scenario *sc = NULL;
+	const struct run *baseline = NULL;
+	auto_run struct run *run = NULL;
+	int r;
+
+	r = scenario_load(c->scenario, &sc, e);
+	if (r >= 0)
+		r = get_baseline(t, c, sc, &baseline, e);
+	if (r >= 0)
+		r = run_kernel(t, c, sc, baseline, &run, e);
+	if (r == -ENOENT && !run) {
 		err_clear(e);
 		c->n[MATRIX_UNDECIDED]++;
 		(void)snprintf(c->seen, sizeof(c->seen), "%s kernel.no-build",
 			       verdict_name(VERDICT_UNTESTABLE));
 		return 0;
 	}
-	if (r >= 0)
-		r = scenario_load(c->scenario, &sc, e);
-	if (r < 0)
-		return r;
-	cfg.scenario = sc;
-	cfg.kernel = k;
-	r = run_session(t->cli, t->store, &cfg, true, &run, e);
 	if (r < 0)
 		return r;
 	matrix_note(c, run);
@@ -278,6 +321,7 @@ static int run_rounds(struct selftest *t, struct err *e)
 {
 	unsigned n = args_count(t->a, "runs", 1);
 
+	t->baselines = xcalloc(t->matrix.n + 1, sizeof(struct run *));
 	for (unsigned round = 1; round <= n; round++)
 		for (size_t i = 0; i < t->matrix.n; i++) {
 			int r = run_cell(t, &t->matrix.cells[i], round, e);
@@ -480,7 +524,8 @@ const struct cmd cmd_selftest = {
 		"mutation belongs to. Prints the detection matrix. The exit status is 0 if every "
 		"run gave the verdict and the reason that was expected, 1 if one gave a false PASS, "
 		"a false FAIL or another reason, and 125 if one decided nothing. Kernels are built "
-		"once and kept in the kernel store.",
+		"once and kept in the kernel store. Where a scenario limits a share of a baseline, "
+		"that is one more run of the kernel without the mutation.",
 	.options = options,
 	.run = run_selftest,
 };

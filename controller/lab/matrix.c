@@ -62,9 +62,11 @@ static struct matrix_cell *find_cell(const struct matrix *m, const char *scenari
 	return NULL;
 }
 
+/* plain: the kernel without the mutation, of which there is a cell if is_mutated. */
 static int add_cell(struct matrix *m, const struct kernel_mutation *mutation, const char *source,
-		    const char *kernel, bool is_mutated, struct err *e)
+		    const char *kernel, const char *plain, struct err *e)
 {
+	const bool is_mutated = kernel != plain;
 	const char *key = is_mutated ? "Expected" : "Unmutated";
 	const char *text = is_mutated ? mutation->expected : mutation->unmutated;
 	struct matrix_cell *c = find_cell(m, mutation->scenario, kernel, mutation->append);
@@ -84,7 +86,7 @@ static int add_cell(struct matrix *m, const struct kernel_mutation *mutation, co
 	if (c)
 		return 0;
 	m->cells = xrealloc(m->cells, m->n + 1, sizeof(*m->cells));
-	m->cells[m->n++] = (struct matrix_cell){
+	m->cells[m->n] = (struct matrix_cell){
 		.scenario = xstrdup(mutation->scenario),
 		.kernel = xstrdup(kernel),
 		.source = xstrdup(source),
@@ -92,11 +94,16 @@ static int add_cell(struct matrix *m, const struct kernel_mutation *mutation, co
 				       is_mutated && *mutation->base ? " " : "",
 				       is_mutated ? mutation->name : ""),
 		.append = xstrdup(mutation->append),
+		.plain = is_mutated ? (size_t)(find_cell(m, mutation->scenario, plain,
+							 mutation->append) -
+					       m->cells)
+				    : m->n,
 		.expected = expected,
 		.reason = xstrdup(reason),
 		.worst_us = -1,
 		.least_worst_us = -1,
 	};
+	m->n++;
 	return 0;
 }
 
@@ -108,8 +115,8 @@ int matrix_add(struct matrix *m, const struct kernel_mutation *mutation, const c
 	if (!*mutation->scenario)
 		return err_set(e, ERR_CONFIG, EINVAL, "%s: no 'Scenario:' line before the patch",
 			       mutation->path);
-	r = add_cell(m, mutation, source, plain, false, e);
-	return r < 0 ? r : add_cell(m, mutation, source, mutated, true, e);
+	r = add_cell(m, mutation, source, plain, plain, e);
+	return r < 0 ? r : add_cell(m, mutation, source, mutated, plain, e);
 }
 
 enum matrix_outcome matrix_classify(const struct matrix_cell *c, enum verdict verdict,

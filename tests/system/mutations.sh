@@ -40,4 +40,26 @@ expect 1 env STALLRIG_DATA="$work/data" "$stallrig" selftest --mutations \
 no_orphans
 jq -e '.verdict == "FAIL" and .cells[1].false_fail == 1 and .cells[0].as_expected == 1' \
 	"$work/lie.json" >/dev/null || fail "the lie was not found"
+# a share of a baseline: one more run of the kernel without the edit, which is not counted
+cat >"$work/data/hil/scenarios/rate.yaml" <<'YAML'
+name: rate
+title: Rate of reading zeros against a baseline
+kind: load
+needs: {kernel_modules: []}
+prepare: {console_loglevel: 7}
+loads: [{name: rd, kind: dd, path: /dev/zero, block_kib: 64, jobs: [1], seconds: 2}]
+probe: {cpus: all, count: [normal], watch: [], period_us: 20000, threshold_us: 600000}
+controls: {stall_ms: 1000, stall_tolerance_ms: 600, noise_max_ms: 60000}
+limit: {max_ms: 30000, tolerated_over_pct: 1, confidence_pct: 80}
+limits: [{name: rd_1_iops, min_baseline_pct: 2}]
+trials: {valid: 4, per_boot: 4, max_invalid: 4}
+YAML
+sed -i 's/^Scenario: .*/Scenario: rate/; s/^Expected: .*/Expected: PASS none-over/' \
+	"$work/data/fixtures/kernels/mutations/hub-disconnect-spin.patch"
+expect 0 env STALLRIG_DATA="$work/data" "$stallrig" selftest --mutations \
+	--mutation hub-disconnect-spin --json "$work/rate.json"
+no_orphans
+jq -e '[.cells[] | .as_expected == 1 and .valid_trials == 4] == [true, true]' "$work/rate.json" >/dev/null ||
+	fail "the matrix of rates: $(cat "$work/rate.json")"
+
 done_ok

@@ -59,13 +59,16 @@ says "no function of set 'zero'"
 
 # --- a stick: from the cut to the end of the window
 # shellcheck disable=SC2016 # an expression of sed
-scenario=$(changed_scenario profiled '$a profile: {hz: 199}' 's/noise_max_ms: .*/noise_max_ms: 10000/')
+scenario=$(changed_scenario profiled '$a profile: {hz: 199}' \
+	's/noise_max_ms: .*/noise_max_ms: 10000/' 's/stall_ms: .*/stall_ms: 500/' \
+	's/stall_tolerance_ms: .*/stall_tolerance_ms: 300/')
 status=0
 "$stallrig" run --rig virtual-x86 --scenario "$scenario" --kernel debian:6.12 --trials 1 \
 	--json "$work/run.json" >"$work/out" 2>"$work/err" </dev/null || status=$?
 # what the verdict is depends on how busy the host is
 case $status in 0 | 1 | 125) ;; *) fail "exit status $status" ;; esac
 id=$(jq -r '.runs[0].trials[-1].id' "$work/run.json")
+expect "$status" "$stallrig" judge "$work/state/recordings/${id%.*}"
 expect 0 "$stallrig" show "$id"
 prints "cut_samples"
 expect 0 "$stallrig" show "$id" --window cut --folded -

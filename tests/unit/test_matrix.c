@@ -53,6 +53,8 @@ static void test_mutations_share_the_kernel_without_them(void **state)
 	assert_string_equal(m.cells[0].reason, "none-over");
 	assert_string_equal(m.cells[2].kernel, "k-two");
 	assert_string_equal(m.cells[2].mutations, "two");
+	for (size_t i = 0; i < m.n; i++)
+		assert_int_equal(m.cells[i].plain, 0);
 	assert_int_equal(m.cells[2].expected, VERDICT_FAIL);
 	matrix_release(&m);
 }

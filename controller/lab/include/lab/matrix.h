@@ -27,6 +27,7 @@ struct matrix_cell {
 	char *source;    /* of the kernel, as its mutation says it */
 	char *mutations; /* that the kernel has, "a b"; "" = as the source is */
 	char *append;    /* kernel command line, "" nothing */
+	size_t plain; /* the cell of the same kernel without the mutation; its own if it is that */
 	enum verdict expected;
 	char *reason;                     /* that is expected */
 	unsigned n[MATRIX_OUTCOME_MAX];   /* runs by what came out */
