@@ -8,6 +8,7 @@
 #include "pattern.h"
 #include "state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define TITLE_MAX 128
@@ -446,6 +447,33 @@ static void fill_fields(const struct pattern_fields *f, struct console_event *ev
 	ev->u.stall.cpu = f->cpu >= 0 && f->cpu < INT32_MAX ? (int)f->cpu : -1;
 }
 
+#define RULES_MAX 256
+
+/* By a text's first byte: which rules may match it; bit i % 64 of word i / 64 is for rule i. */
+static uint64_t rules_by_byte[256][RULES_MAX / 64];
+
+void classify_init(void)
+{
+	assert(console_rule_count() <= RULES_MAX);
+	for (size_t i = 0; i < console_rule_count(); i++) {
+		unsigned char first = (unsigned char)console_rule(i)->pattern[0];
+
+		for (size_t c = 0; c < ARRAY_SIZE(rules_by_byte); c++) {
+			if (first == '%' || first == c)
+				rules_by_byte[c][i / 64] |= UINT64_C(1) << (i % 64);
+		}
+	}
+}
+
+static bool rule_matches(const struct console_rule *rule, const char *text, size_t len,
+			 bool has_envelope, struct pattern_fields *ret)
+{
+	if (((rule->flags & CONSOLE_RULE_STAMPED) && !has_envelope) ||
+	    ((rule->flags & CONSOLE_RULE_BARE) && has_envelope))
+		return false;
+	return pattern_match(rule->pattern, text, len, ret);
+}
+
 static const struct console_rule *find_rule(const struct segment *seg, struct pattern_fields *ret)
 {
 	/* what stands before the same message in some versions */
@@ -460,16 +488,17 @@ static const struct console_rule *find_rule(const struct segment *seg, struct pa
 			continue;
 		text += strlen(prefixes[k]);
 		len -= strlen(prefixes[k]);
-		for (size_t i = 0; i < console_rule_count(); i++) {
-			const struct console_rule *rule = console_rule(i);
+		if (len == 0)
+			continue;
+		for (size_t w = 0; w < RULES_MAX / 64; w++) {
+			uint64_t left = rules_by_byte[(unsigned char)text[0]][w];
 
-			if (rule->pattern[0] != '%' && (len == 0 || rule->pattern[0] != text[0]))
-				continue;
-			if (((rule->flags & CONSOLE_RULE_STAMPED) && !has_envelope) ||
-			    ((rule->flags & CONSOLE_RULE_BARE) && has_envelope))
-				continue;
-			if (pattern_match(rule->pattern, text, len, ret))
-				return rule;
+			for (; left; left &= left - 1) {
+				size_t i = w * 64 + (size_t)__builtin_ctzll(left);
+
+				if (rule_matches(console_rule(i), text, len, has_envelope, ret))
+					return console_rule(i);
+			}
 		}
 	}
 	return NULL;

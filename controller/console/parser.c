@@ -26,6 +26,7 @@ static const struct scan *shared_scan(void)
 		return &scan;
 	scan_init(&scan);
 	remains_init();
+	classify_init();
 	for (size_t i = 0; own_anchors[i]; i++)
 		scan_add(&scan, own_anchors[i], GROUP_OWN);
 	for (size_t i = 0; classify_anchors[i]; i++)
@@ -285,26 +286,22 @@ static size_t push(struct console_parser *p, const char *s, size_t n)
 
 /*
  * The quick way for most lines: one whole record without an anchor, of which only the time counts.
- * Does what take_line() would do, or nothing and returns false. lf: of the line end.
+ * Does what take_line() would do, or nothing and returns false. lf: of the line end; stamps: marks
+ * of the window that begins at s, from the line's first one on.
  */
-static bool take_quickly(struct console_parser *p, const struct scan_marks *marks, const char *s,
-			 const struct line *line, size_t at, size_t lf)
+static inline bool take_quickly(struct console_parser *p, const uint16_t *stamps,
+				const struct line *line, size_t at, size_t lf)
 {
 	struct envelope env;
-	size_t next;
 
 	if (p->wqdump_left > 0 || !envelope_leading(line->s, line->len, &env) ||
 	    env.t_us < p->max_us || p->max_us == CONSOLE_UNKNOWN ||
 	    p->replay_until_us != CONSOLE_UNKNOWN)
 		return false;
 	/* no second stamp: see envelope_find() */
-	next = scan_next_mark(marks->bracket, at + env.text, lf);
-	while (next < lf) {
-		if (s[next - 7] == '.')
-			return false;
-		next = scan_next_mark(marks->bracket, next + 1, lf);
-	}
-	if (remains_may_begin(line->s + env.text, line->len - env.text))
+	while (*stamps < at + env.text)
+		stamps++;
+	if (*stamps < lf || remains_may_begin(line->s + env.text, line->len - env.text))
 		return false;
 	classify_count_record(p);
 	classify_time_forward(p, &env);
@@ -318,13 +315,16 @@ static bool take_quickly(struct console_parser *p, const struct scan_marks *mark
 static size_t take_plain_lines(struct console_parser *p, const char *s, size_t n)
 {
 	struct scan_marks marks;
-	size_t plain = scan_marks(s, n < SCAN_WINDOW ? n : SCAN_WINDOW, &marks);
-	size_t end = scan_whole_lines(&marks, plain);
-	size_t anchor = scan_anchor(p->scan, s, 0, end);
 	size_t at = 0;
+	size_t end;
+	size_t anchor;
+	const uint16_t *stamps = marks.stamps;
 
-	while (at < end) {
-		size_t lf = scan_next_mark(marks.lf, at, end);
+	(void)p->scan->marks(s, n < SCAN_WINDOW ? n : SCAN_WINDOW, &marks);
+	end = marks.n_ends > 0 ? marks.ends[marks.n_ends - 1] + 1u : 0;
+	anchor = scan_anchor(p->scan, s, 0, end);
+	for (size_t i = 0; i < marks.n_ends; i++) {
+		size_t lf = marks.ends[i];
 		struct line line = {
 			.s = s + at, .len = lf - at, .offset = p->offset, .flags = LINE_ENDED};
 
@@ -334,13 +334,15 @@ static size_t take_plain_lines(struct console_parser *p, const char *s, size_t n
 			break;
 		if (anchor < at)
 			anchor = scan_anchor(p->scan, s, at, end);
+		while (*stamps < at)
+			stamps++;
 		p->offset += lf + 1 - at;
 		line.end = p->offset;
 		if (line.len > 0) {
 			p->integrity.lines++;
 			if (anchor <= lf)
 				line.groups = scan_groups(p->scan, s, at, lf + 1);
-			if (line.groups > 0 || !take_quickly(p, &marks, s, &line, at, lf))
+			if (line.groups > 0 || !take_quickly(p, stamps, &line, at, lf))
 				take_line(p, &line);
 			note_load(p, line.end - line.offset);
 		}

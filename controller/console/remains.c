@@ -2,43 +2,44 @@
 /* remains.c - finds damaged grave messages by their beginning. */
 #include "remains.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define HEAD_MAX  40
 #define EDITS_MAX 6
 
-/* Beginnings of the catalogue's fatal and stall messages, up to what differs each time. */
-static const struct head {
-	const char *text;
-	/* so many bytes of it are enough, whatever follows: no healthy kernel's message has them */
-	size_t sure;
-} heads[] = {
-	{"BUG: soft lockup - CPU#", 5},
-	{"BUG: workqueue lockup - pool", 5},
-	{"BUG: workqueue leaked ", 5},
-	{"BUG: scheduling while atomic", 5},
-	{"BUG: sleeping function called", 5},
-	{"BUG: kernel NULL pointer", 5},
-	{"BUG: unable to handle", 5},
-	{"BUG: KASAN: ", 5},
-	{"BUG: KFENCE: ", 5},
-	{"INFO: task ", 7},
-	{"INFO: rcu_", 7},
-	{"rcu: INFO: rcu_", 6},
-	{"watchdog: BUG: soft lockup - CPU#", 11},
-	{"NMI watchdog: BUG: soft lockup - CPU#", 15},
-	{"NMI watchdog: Watchdog detected hard LOCKUP", 15},
-	{"Watchdog detected hard LOCKUP", 10},
-	{"Kernel panic - not syncing", 10},
-	{"Unable to handle kernel", 11},
-	{"Internal error: ", 14},
-	{"general protection fault", 10},
-	{"kernel BUG at ", 8},
-	{"WARNING: CPU: ", 9},
-	{"WARNING: possible ", 9},
-	{"WARNING: suspicious RCU usage", 9},
-	{"WARNING: inconsistent lock state", 9},
-	{"UBSAN: ", 6},
+/*
+ * Beginnings of the catalogue's fatal and stall messages, up to what differs each time; and how
+ * many bytes of them are enough, whatever follows: no healthy kernel's message has them. The rest
+ * is filled in by remains_init().
+ */
+static struct remains_head heads[] = {
+	{.text = "BUG: soft lockup - CPU#", .sure = 5},
+	{.text = "BUG: workqueue lockup - pool", .sure = 5},
+	{.text = "BUG: workqueue leaked ", .sure = 5},
+	{.text = "BUG: scheduling while atomic", .sure = 5},
+	{.text = "BUG: sleeping function called", .sure = 5},
+	{.text = "BUG: kernel NULL pointer", .sure = 5},
+	{.text = "BUG: unable to handle", .sure = 5},
+	{.text = "BUG: KASAN: ", .sure = 5},
+	{.text = "BUG: KFENCE: ", .sure = 5},
+	{.text = "INFO: task ", .sure = 7},
+	{.text = "INFO: rcu_", .sure = 7},
+	{.text = "rcu: INFO: rcu_", .sure = 6},
+	{.text = "watchdog: BUG: soft lockup - CPU#", .sure = 11},
+	{.text = "NMI watchdog: BUG: soft lockup - CPU#", .sure = 15},
+	{.text = "NMI watchdog: Watchdog detected hard LOCKUP", .sure = 15},
+	{.text = "Watchdog detected hard LOCKUP", .sure = 10},
+	{.text = "Kernel panic - not syncing", .sure = 10},
+	{.text = "Unable to handle kernel", .sure = 11},
+	{.text = "Internal error: ", .sure = 14},
+	{.text = "general protection fault", .sure = 10},
+	{.text = "kernel BUG at ", .sure = 8},
+	{.text = "WARNING: CPU: ", .sure = 9},
+	{.text = "WARNING: possible ", .sure = 9},
+	{.text = "WARNING: suspicious RCU usage", .sure = 9},
+	{.text = "WARNING: inconsistent lock state", .sure = 9},
+	{.text = "UBSAN: ", .sure = 6},
 };
 
 const char *const remains_pieces[] = {
@@ -65,9 +66,36 @@ static const uint8_t beginnings[][3] = {{0, 1, 2}, {0, 1, 3}, {0, 1, 4}, {0, 2, 
 
 uint64_t remains_beginnings[65536 / 64];
 
+/* By the hash's upper bits: which heads a text may begin like; bit k is for heads[k]. */
+static uint32_t heads_by_hash[1024];
+
+static_assert(ARRAY_SIZE(heads) <= 32, "a bit for each head");
+
+static uint32_t *heads_like(const char *three)
+{
+	return &heads_by_hash[remains_hash(three) / (65536 / ARRAY_SIZE(heads_by_hash))];
+}
+
+static void init_head(struct remains_head *head)
+{
+	size_t len = strlen(head->text);
+
+	head->len = (unsigned)(len < HEAD_MAX ? len : HEAD_MAX);
+	/* one byte in five; of a random text no such part would be left */
+	head->limit = head->len / 5 < EDITS_MAX ? head->len / 5 : EDITS_MAX;
+	for (unsigned i = 0; i < head->len; i++)
+		head->places[(unsigned char)head->text[i]] |= UINT64_C(1) << i;
+}
+
+const struct remains_head *remains_head(size_t i)
+{
+	return i < ARRAY_SIZE(heads) ? &heads[i] : NULL;
+}
+
 void remains_init(void)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(heads); k++) {
+		init_head(&heads[k]);
 		for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
 			const char *head = heads[k].text;
 			const char three[3] = {head[beginnings[i][0]], head[beginnings[i][1]],
@@ -75,6 +103,7 @@ void remains_init(void)
 			unsigned h = remains_hash(three);
 
 			remains_beginnings[h / 64] |= UINT64_C(1) << (h % 64);
+			*heads_like(three) |= UINT32_C(1) << k;
 		}
 	}
 }
@@ -88,66 +117,48 @@ static bool begins_like(const char *head, const char *text)
 	return false;
 }
 
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
 /*
- * True if some beginning of the text comes from the head by at most `limit` bytes lost, added or
- * changed. The distances of ever longer beginnings of the head, in a band that the limit allows.
+ * A column of the table of distances at a time, as the signs of the differences in it (G. Myers,
+ * "A fast bit-vector algorithm for approximate string matching based on dynamic programming",
+ * J. ACM 46, 1999; H. Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
+ * distances", 2003), with the text bound to the head's first byte.
  */
-static bool is_near(const char *head, size_t head_len, const char *text, size_t len, unsigned limit)
+bool remains_are_near(const struct remains_head *head, const char *text, size_t len)
 {
-	unsigned before[HEAD_MAX + EDITS_MAX + 2];
-	unsigned row[ARRAY_SIZE(before)];
+	uint64_t more = UINT64_MAX; /* than the row above */
+	uint64_t less = 0;
+	unsigned distance = head->len;
 
-	if (len > head_len + limit)
-		len = head_len + limit;
-	for (size_t j = 0; j <= len; j++)
-		before[j] = j <= limit ? (unsigned)j : limit + 1;
-	for (size_t i = 1; i <= head_len; i++) {
-		size_t from = i > limit ? i - limit : 1;
-		size_t to = i + limit < len ? i + limit : len;
-		unsigned best = limit + 1;
+	for (size_t j = 0; j < len && j < head->len + head->limit; j++) {
+		unsigned char c = (unsigned char)text[j];
+		uint64_t equal = c < ARRAY_SIZE(head->places) ? head->places[c] : 0;
+		uint64_t same = (((equal & more) + more) ^ more) | equal | less; /* diagonally */
+		uint64_t grows = less | ~(same | more); /* from the column before */
+		uint64_t shrinks = more & same;
 
-		if (from > to + 1)
-			return false;
-		row[from - 1] = from == 1 && i <= limit ? (unsigned)i : limit + 1;
-		best = least(best, row[from - 1]);
-		for (size_t j = from; j <= to; j++) {
-			row[j] = least(before[j - 1] + (head[i - 1] != text[j - 1]),
-				       least(before[j], row[j - 1]) + 1);
-			best = least(best, row[j]);
-		}
-		if (best > limit)
-			return false;
-		if (to < len)
-			row[to + 1] = limit + 1;
-		memcpy(&before[from - 1], &row[from - 1],
-		       (to + (to < len) + 2 - from) * sizeof(row[0]));
+		distance += (unsigned)(grows >> (head->len - 1)) & 1;
+		distance -= (unsigned)(shrinks >> (head->len - 1)) & 1;
+		if (distance <= head->limit)
+			return true;
+		grows = grows << 1 | 1;
+		more = shrinks << 1 | ~(same | grows);
+		less = grows & same;
 	}
-	return true;
+	return false;
 }
 
 bool remains_are_grave(const char *text, size_t len)
 {
 	if (!remains_may_begin(text, len))
 		return false;
-	for (size_t h = 0; h < ARRAY_SIZE(heads); h++) {
-		const struct head *head = &heads[h];
-		size_t head_len = strlen(head->text);
-		unsigned limit;
+	for (uint32_t left = *heads_like(text); left; left &= left - 1) {
+		const struct remains_head *head = &heads[__builtin_ctz(left)];
 
 		if (!begins_like(head->text, text))
 			continue;
 		if (len >= head->sure && memcmp(text, head->text, head->sure) == 0)
 			return true;
-		if (head_len > HEAD_MAX)
-			head_len = HEAD_MAX;
-		/* one byte in five; of a random text no such part would be left */
-		limit = (unsigned)head_len / 5;
-		if (is_near(head->text, head_len, text, len, limit < EDITS_MAX ? limit : EDITS_MAX))
+		if (remains_are_near(head, text, len))
 			return true;
 	}
 	return false;

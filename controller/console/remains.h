@@ -51,3 +51,17 @@ bool remains_have_piece(const char *text, size_t len);
  * bounded by the length of the known beginnings.
  */
 bool remains_are_grave(const char *text, size_t len);
+
+/* The beginning of a grave message. */
+struct remains_head {
+	const char *text;
+	size_t sure;          /* so many bytes of it are enough */
+	unsigned len;         /* of what is compared */
+	unsigned limit;       /* so many bytes may be lost, added or changed */
+	uint64_t places[128]; /* by character: bit i if it is text[i] */
+};
+
+/* NULL behind the last one. */
+const struct remains_head *remains_head(size_t i);
+/* True if some beginning of the text comes from the head with at most head->limit such bytes. */
+bool remains_are_near(const struct remains_head *head, const char *text, size_t len);

@@ -4,8 +4,9 @@
  *
  * An anchor is a text of at least SCAN_ANCHOR_MIN bytes without a line end. Of any three
  * neighbouring positions one must hold a trigram of any five bytes of an anchor, so looking up
- * every third position in a table is enough; what the table lets through is compared in full.
- * The five bytes are chosen to be rare in kernel logs.
+ * every third position in a table is enough. The table is asked for the byte in front of the
+ * trigram, too, which costs nothing and makes chance hits rare; what it lets through is compared in
+ * full. The five bytes are chosen to be rare in kernel logs.
  */
 #pragma once
 
@@ -16,7 +17,35 @@
 #define SCAN_ANCHOR_MIN  5
 #define SCAN_ANCHORS_MAX 256
 #define SCAN_STRIDE      ((size_t)3)
-#define SCAN_BITS        15
+#define SCAN_BITS        16
+
+/* A window holds whole lines and what of one more line there is. */
+#define SCAN_WINDOW 8192
+
+/*
+ * Where in a window line feeds stand, and every ']' with a '.' seven bytes in front, which is what
+ * a stamp ends with. Positions in rising order, so that a line takes a step of each list instead of
+ * a search. Behind them stands SCAN_WINDOW as a guard.
+ */
+struct scan_marks {
+	uint16_t ends[SCAN_WINDOW + 3]; /* with room for positions that are written and not kept */
+	uint16_t stamps[SCAN_WINDOW + 3];
+	size_t n_ends;
+	size_t n_stamps;
+};
+
+/*
+ * Marks p[0..n), n <= SCAN_WINDOW, up to the first byte that plain console text does not have:
+ * control bytes but tab and line ends, bytes above 0x7e, and a CR that is not known to stand before
+ * an LF. Returns its position, or n. No mark stands at it or behind.
+ */
+typedef size_t (*scan_marks_fn)(const char *p, size_t n, struct scan_marks *ret);
+
+/* The instructions that it is done with, better ones behind. */
+enum scan_marks_how { SCAN_MARKS_PORTABLE, SCAN_MARKS_SSE2, SCAN_MARKS_AVX2, SCAN_MARKS_HOW_MAX };
+
+/* NULL if this processor does not have them. */
+scan_marks_fn scan_marks_by(enum scan_marks_how how);
 
 struct scan_entry {
 	uint32_t trigram;
@@ -27,7 +56,8 @@ struct scan_entry {
 };
 
 struct scan {
-	uint8_t is_known[1u << SCAN_BITS]; /* by hash of a trigram */
+	scan_marks_fn marks;               /* the best one of this processor */
+	uint8_t is_known[1u << SCAN_BITS]; /* by hash of a trigram and what is before it */
 	const char *anchors[SCAN_ANCHORS_MAX];
 	uint8_t lengths[SCAN_ANCHORS_MAX];
 	uint8_t groups[SCAN_ANCHORS_MAX];
@@ -52,39 +82,3 @@ size_t scan_anchor(const struct scan *s, const char *p, size_t from, size_t end)
 
 /* The groups of all anchors in p[from..end). As scan_anchor() else. */
 uint8_t scan_groups(const struct scan *s, const char *p, size_t from, size_t end);
-
-/* Where line feeds and ']' stand in a window: bit i % 64 of word i / 64 is for byte i. */
-#define SCAN_WINDOW 8192
-
-struct scan_marks {
-	uint64_t lf[SCAN_WINDOW / 64];
-	uint64_t bracket[SCAN_WINDOW / 64];
-};
-
-/*
- * Marks p[0..n), n <= SCAN_WINDOW, up to the first byte that plain console text does not have:
- * control bytes but tab and line ends, bytes above 0x7e, and a CR that is not known to stand before
- * an LF. Returns its position, or n. Bits behind it say nothing.
- */
-size_t scan_marks(const char *p, size_t n, struct scan_marks *ret);
-
-/* The first mark at or behind from, or end if it comes later; end <= SCAN_WINDOW. */
-static inline size_t scan_next_mark(const uint64_t *marks, size_t from, size_t end)
-{
-	size_t k = from / 64;
-	uint64_t word;
-
-	if (from >= end)
-		return end;
-	word = marks[k] & UINT64_MAX << (from % 64);
-	while (word == 0) {
-		if (++k * 64 >= end)
-			return end;
-		word = marks[k];
-	}
-	k = k * 64 + (size_t)__builtin_ctzll(word);
-	return k < end ? k : end;
-}
-
-/* How many bytes of the marked p[0..n) are whole lines: the position behind the last LF, or 0. */
-size_t scan_whole_lines(const struct scan_marks *marks, size_t n);

@@ -107,6 +107,8 @@ struct console_parser {
 	unsigned wqdump_left; /* 0: no dump is being read */
 };
 
+/* To be called before anything else of classify.c; again is no harm. */
+void classify_init(void);
 /* A record that is complete passes; everything below counts in records. */
 void classify_count_record(struct console_parser *p);
 /* The stamp of a record at a line's beginning. May tell a reboot. */

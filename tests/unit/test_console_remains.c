@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: console,base */
 #include "../../controller/console/remains.h"
+#include "base/rng.h"
 #include "console/catalog.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +99,76 @@ static void test_each_piece_is_of_a_grave_message(void **state)
 	assert_false(remains_have_piece("usb 2-1: USB disconnect, device number 2", 40));
 }
 
-/* Any text, any length: the band of the comparison stays inside its arrays (run under ASan). */
+/* The whole table of distances, and the least one to a beginning of the text. */
+static unsigned least_distance(const char *head, size_t head_len, const char *text, size_t len)
+{
+	unsigned rows[64][128];
+	unsigned least = UINT_MAX;
+
+	for (size_t i = 0; i <= head_len; i++) {
+		for (size_t j = 0; j <= len; j++) {
+			unsigned d = (unsigned)(i + j);
+
+			if (i > 0 && j > 0) {
+				d = rows[i - 1][j - 1] + (head[i - 1] != text[j - 1]);
+				d = rows[i - 1][j] + 1 < d ? rows[i - 1][j] + 1 : d;
+				d = rows[i][j - 1] + 1 < d ? rows[i][j - 1] + 1 : d;
+			}
+			rows[i][j] = d;
+			if (i == head_len && d < least)
+				least = d;
+		}
+	}
+	return least;
+}
+
+static void test_nearness_is_that_of_the_whole_table(void **state)
+{
+	uint64_t seed = 21;
+	size_t n_near = 0;
+	size_t n = 0;
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, seed);
+	for (size_t i = 0; remains_head(i); i++) {
+		const struct remains_head *head = remains_head(i);
+
+		assert_true(head->len > 0 && head->len <= strlen(head->text));
+		for (int round = 0; round < 2000; round++) {
+			char text[100] = {0};
+			size_t len = strlen(head->text);
+			uint64_t edits = rng_below(&r, 2 * head->limit + 3);
+			bool is_near;
+
+			memcpy(text, head->text, len);
+			while (len < 60)
+				text[len++] = " :-abBU\xff"[rng_below(&r, 8)];
+			while (edits-- > 0) {
+				size_t at = (size_t)rng_below(&r, head->len);
+				uint64_t kind = rng_below(&r, 3);
+
+				if (kind == 0)
+					memmove(text + at, text + at + 1, len-- - at);
+				else if (kind == 1)
+					memmove(text + at + 1, text + at, len++ - at);
+				if (kind > 0)
+					text[at] = (char)rng_below(&r, 256);
+			}
+			if (rng_below(&r, 4) == 0)
+				len = (size_t)rng_below(&r, len);
+			is_near = least_distance(head->text, head->len, text, len) <= head->limit;
+			if (remains_are_near(head, text, len) != is_near)
+				fail_msg("seed %" PRIu64 ": '%s', '%.*s'", seed, head->text,
+					 (int)len, text);
+			n_near += is_near;
+			n++;
+		}
+	}
+	assert_true(n_near > n / 10 && n_near < n - n / 10);
+}
+
+/* Any text, any length (run under ASan). */
 static void test_every_length_is_safe(void **state)
 {
 	char text[128];
@@ -118,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_beginnings_are_grave),
 		cmocka_unit_test(test_healthy_beginnings_are_not),
 		cmocka_unit_test(test_each_piece_is_of_a_grave_message),
+		cmocka_unit_test(test_nearness_is_that_of_the_whole_table),
 		cmocka_unit_test(test_every_length_is_safe),
 	};
 
