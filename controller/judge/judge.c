@@ -423,6 +423,14 @@ static void decide(const struct judge_input *in, struct tally *t, struct judge_r
 	}
 }
 
+static void add_failed_boots(unsigned n, struct judge_result *res)
+{
+	size_t len = strlen(res->strength);
+
+	(void)snprintf(res->strength + len, sizeof(res->strength) - len, "; %u boot%s failed", n,
+		       plural(n));
+}
+
 void judge_run(const struct judge_input *in, struct judge_result *ret)
 {
 	struct judge_result res = {.worst_us = -1, .p50_us = -1, .p99_us = -1};
@@ -444,6 +452,9 @@ void judge_run(const struct judge_input *in, struct judge_result *ret)
 	res.over_high = stats_binomial_high(units_over, units, in->confidence);
 
 	decide(in, &t, &res);
+	/* a run that they ended tells of them itself */
+	if (in->failed_boots && !in->rig_fault && !in->untestable)
+		add_failed_boots(in->failed_boots, &res);
 	tally_release(&t);
 	*ret = res;
 }

@@ -208,6 +208,8 @@ void run_judge(struct run *r)
 		.untestable = r->untestable,
 	};
 
+	for (size_t i = 0; i < r->n_boots; i++)
+		in.failed_boots += r->boots[i].boot_ms < 0;
 	for (size_t i = 0; i < r->n_trials; i++) {
 		const struct trial *t = r->trials[i];
 		struct judge_trial *j = &trials[i];

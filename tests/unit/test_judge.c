@@ -366,6 +366,40 @@ static void test_bounds_are_rounded_away_from_the_bolder_claim(void **state)
 	}
 }
 
+static void test_boots_that_failed_are_told(void **state)
+{
+	static const struct judge_trial good[] = {OK(2, 1), OK(2, 2)};
+	static const struct judge_trial crash[] = {CRASH(2, "panic: x")};
+	struct judge_input in = input(good, ARRAY_SIZE(good));
+	struct judge_result res;
+
+	(void)state;
+	in.planned_valid = 2;
+	in.failed_boots = 1;
+	judge_run(&in, &res);
+	assert_int_equal(res.verdict, VERDICT_PASS);
+	assert_string_equal(res.strength,
+			    "0 of 2 (1 boot) over 50 ms: P(over) < 78 % at 95 %; 1 boot failed");
+
+	in.planned_valid = 3;
+	in.failed_boots = 2;
+	judge_run(&in, &res);
+	assert_int_equal(res.verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(res.strength, "; 2 boots failed"));
+
+	in = input(crash, ARRAY_SIZE(crash));
+	in.failed_boots = 1;
+	judge_run(&in, &res);
+	assert_string_equal(res.strength, "1 of 1 trial crashed: panic: x; 1 boot failed");
+
+	/* that text has the number already */
+	in.n = 0;
+	in.untestable = "no-boot: silent (3 boots in a row failed)";
+	in.failed_boots = 3;
+	judge_run(&in, &res);
+	assert_string_equal(res.strength, "silent (3 boots in a row failed)");
+}
+
 static void test_nothing_passes_without_a_confidence_or_a_trial(void **state)
 {
 	static const struct judge_trial trials[] = {OK(1, 1), OK(1, 1)};
@@ -673,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_without_valid_trials_times_are_unknown_and_bounds_are_open),
 		cmocka_unit_test(test_clustered_boots_carry_the_bounds),
 		cmocka_unit_test(test_bounds_are_rounded_away_from_the_bolder_claim),
+		cmocka_unit_test(test_boots_that_failed_are_told),
 		cmocka_unit_test(test_nothing_passes_without_a_confidence_or_a_trial),
 		cmocka_unit_test(test_texts_longer_than_their_place_are_cut),
 		cmocka_unit_test(test_an_invalid_trial_makes_and_breaks_neither_pass_nor_fail),

@@ -62,6 +62,7 @@ struct judge_input {
 	size_t n_ratios;
 	const char *no_baseline; /* why there is nothing to hold them against, though it is
 				    needed; NULL = there is or it is not needed */
+	unsigned failed_boots;   /* boots that never answered and that the rig let pass */
 	const char *rig_fault;   /* "rig.qemu-ended: …", ended by the bench; NULL = no */
 	const char *untestable;  /* "kernel.no-boot: …", the build did not build, boot or load the
 				    probe; NULL = no */
@@ -71,7 +72,7 @@ struct judge_result {
 	enum verdict verdict;
 	char reason[96]; /* code: "over-limit", "crash", "evidence.cache-loaded", "straddles-limit",
 			    "too-few-trials", "rig.…", "kernel.…", "none-over" */
-	char strength[256]; /* the claim in words with its numbers */
+	char strength[256]; /* the claim in words with its numbers, and boots that failed */
 	unsigned valid, over, invalid, crashes;
 	unsigned boots;                    /* boots with at least one valid trial */
 	unsigned boots_over;               /* of these, boots with at least one over-limit trial */
