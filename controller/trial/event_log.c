@@ -61,7 +61,24 @@ void event_log_add(struct event_log *log, const struct console_event *ev)
 	row->ev.text_len = n;
 	(void)snprintf(row->title, sizeof(row->title), "%s", ev->title);
 	row->is_printing = is_printing(log, ev);
+	row->at_bytes = log->bytes;
 	repoint(row);
+}
+
+int64_t event_log_place(const struct event_log *log, size_t i)
+{
+	if (i > log->n)
+		i = log->n;
+	return i ? log->rows[i - 1].at_bytes : 0;
+}
+
+size_t event_log_index(const struct event_log *log, int64_t place_bytes)
+{
+	size_t n = 0;
+
+	while (n < log->n && log->rows[n].at_bytes <= place_bytes)
+		n++;
+	return n;
 }
 
 const struct seen_event *event_log_find(const struct event_log *log, size_t from,

@@ -13,8 +13,11 @@
 struct member {
 	const char *name;
 	size_t offset;
-	/* recordings of earlier versions may lack a ..._NEWER: it is 0 */
-	enum { I64, I64_NEWER, TIME, SIZE, INT, UNSIGNED, BOOL, BOOL_NEWER, DOUBLE, TEXT } type;
+	/*
+	 * Recordings of earlier versions may lack a ..._NEWER: it is 0. A PLACE is an index into
+	 * the event log (size_t); in the file it is the place in the console (event_log.h).
+	 */
+	enum { I64, I64_NEWER, TIME, PLACE, INT, UNSIGNED, BOOL, BOOL_NEWER, DOUBLE, TEXT } type;
 };
 
 #define AT(type, member) offsetof(struct type, member)
@@ -22,10 +25,10 @@ struct member {
 /* TIME is written relative to the recording's start; 0 stays 0, it means "did not happen" */
 static const struct member observation_members[] = {
 	{"reached", AT(observation, reached), UNSIGNED},
-	{"log_from", AT(observation, log_from), SIZE},
-	{"log_armed", AT(observation, log_armed), SIZE},
-	{"log_window", AT(observation, log_window), SIZE},
-	{"log_end", AT(observation, log_end), SIZE},
+	{"log_from_at", AT(observation, log_from), PLACE},
+	{"log_armed_at", AT(observation, log_armed), PLACE},
+	{"log_window_at", AT(observation, log_window), PLACE},
+	{"log_end_at", AT(observation, log_end), PLACE},
 	{"failed", AT(observation, failed), UNSIGNED},
 	{"failed_why", AT(observation, failed_why), TEXT},
 	{"agent_release", AT(observation, build.agent_release), TEXT},
@@ -33,8 +36,8 @@ static const struct member observation_members[] = {
 	{"mark_start", AT(observation, mark_start), TEXT},
 	{"mark_end", AT(observation, mark_end), TEXT},
 	{"console_loglevel", AT(observation, console_loglevel), I64},
-	{"control_log_from", AT(observation, control.log_from), SIZE},
-	{"control_log_to", AT(observation, control.log_to), SIZE},
+	{"control_log_from_at", AT(observation, control.log_from), PLACE},
+	{"control_log_to_at", AT(observation, control.log_to), PLACE},
 	{"control_cpu", AT(observation, control.cpu), INT},
 	{"control_actual_us", AT(observation, control.actual_us), I64},
 	{"cached_bytes", AT(observation, cached_bytes), I64},
@@ -144,8 +147,9 @@ static json_t *member_json(const void *base, const struct member *m, nsec_t t0_n
 
 		return json_integer(t ? t - t0_ns : 0);
 	}
-	case SIZE:
-		return json_integer((json_int_t) * (const size_t *)p);
+	case PLACE:
+		return json_integer(event_log_place(((const struct observation *)base)->log,
+						    *(const size_t *)p));
 	case INT:
 		return json_integer(*(const int *)p);
 	case UNSIGNED:
@@ -174,12 +178,23 @@ static void put_members(json_t *o, const void *base, const struct member *m, siz
 	}
 }
 
+/* "log_from" was an index where "log_from_at" is a place. */
+static json_t *earlier_index(const json_t *o, const char *name)
+{
+	auto_free char *earlier = xasprintf("%.*s", (int)(strlen(name) - strlen("_at")), name);
+
+	return json_object_get(o, earlier);
+}
+
 /* False for a value of another type. A name that is absent leaves the member as it is. */
 static bool get_member(const json_t *o, void *base, const struct member *m)
 {
 	void *p = (char *)base + m->offset;
 	json_t *v = json_object_get(o, m->name);
 	bool is_right;
+
+	if (!v && m->type == PLACE)
+		v = earlier_index(o, m->name);
 
 	if (!v)
 		return m->type == TEXT || m->type == I64_NEWER || m->type == BOOL_NEWER;
@@ -195,7 +210,7 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 	case TIME:
 		*(int64_t *)p = json_integer_value(v);
 		break;
-	case SIZE:
+	case PLACE:
 		*(size_t *)p = (size_t)json_integer_value(v);
 		break;
 	case INT:
@@ -502,6 +517,7 @@ static int read_observation(const json_t *obs, struct facts *f, const char *path
 	struct observation *o = &f->obs;
 	int r;
 
+	f->has_indexes = json_object_get(obs, "log_from") != NULL;
 	r = GET(obs, o, observation_members, path, e);
 	if (r == 0)
 		r = state_read(json_object_get(obs, "control_state"), &o->control.state, path, e);
@@ -555,6 +571,28 @@ int facts_read_trial(const char *path, struct facts *ret, struct err *e)
 	if (r < 0)
 		facts_release(ret);
 	return r;
+}
+
+int facts_find_events(struct facts *f, const struct event_log *log, uint64_t n_bytes, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(observation_members); i++) {
+		const struct member *m = &observation_members[i];
+		size_t *p = (size_t *)(void *)((char *)&f->obs + m->offset);
+		uint64_t most = f->has_indexes ? log->n : n_bytes;
+
+		if (m->type != PLACE)
+			continue;
+		if (*p > most && *p != (size_t)EVENT_LOG_ENDED)
+			return err_set(e, ERR_STORE, EINVAL,
+				       "trial %u saw %zu %s (%s), the recording has %llu",
+				       f->trial->number, *p,
+				       f->has_indexes ? "events of the console"
+						      : "bytes of the console",
+				       m->name, (unsigned long long)most);
+		if (!f->has_indexes)
+			*p = event_log_index(log, (int64_t)*p);
+	}
+	return 0;
 }
 
 void facts_release(struct facts *f)

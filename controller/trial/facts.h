@@ -34,11 +34,20 @@ struct facts {
 	struct trial *trial; /* numbers of the trial; owned until taken */
 	struct observation obs;
 	struct trial_number *numbers; /* of the observation; owned */
+	bool has_indexes;             /* of an earlier version, which wrote indexes and no places */
 	/* counters were read when the console had given so many bytes */
 	uint64_t integrity_before_at, integrity_after_at;
 };
 
+/* Until facts_find_events() the observation's indexes into the event log are places (event_log.h).
+ */
 int facts_read_trial(const char *path, struct facts *ret, struct err *e) must_check;
+/*
+ * With the events of the boot, whose console gave n_bytes, places become indexes. ERR_STORE if the
+ * trial saw more of the console than that.
+ */
+int facts_find_events(struct facts *f, const struct event_log *log, uint64_t n_bytes,
+		      struct err *e) must_check;
 void facts_release(struct facts *f);
 /* What run.json says beside the run. */
 struct facts_head {

@@ -55,8 +55,9 @@ static int on_chunk(void *self, const void *bytes, size_t n, nsec_t t_ns, struct
 	struct replay *rp = self;
 
 	(void)e;
-	console_parser_feed(rp->parser, bytes, n, t_ns);
 	rp->bytes += n;
+	rp->log.bytes = (int64_t)rp->bytes;
+	console_parser_feed(rp->parser, bytes, n, t_ns);
 	note_integrity(rp);
 	return 0;
 }
@@ -89,16 +90,16 @@ static int rejudge_boot(struct run *run, const struct rules *rules, const char *
 	rp.parser = console_parser_new(on_event, &rp);
 	console_parser_use_load(rp.parser, rp.log.load);
 	r = recording_play(boot_dir, on_chunk, &rp, e);
-	if (r == 0)
+	if (r == 0) {
+		rp.log.bytes = EVENT_LOG_ENDED;
 		console_parser_finish(rp.parser);
+	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct observation *o = &facts[i].obs;
 
-		if (o->log_end > rp.log.n || o->log_window > rp.log.n ||
-		    o->control.log_to > rp.log.n) {
-			r = err_set(e, ERR_STORE, EINVAL,
-				    "%s: trial %u saw %zu console events, the recording has %zu",
-				    boot_dir, facts[i].trial->number, o->log_end, rp.log.n);
+		r = facts_find_events(&facts[i], &rp.log, rp.bytes, e);
+		if (r < 0) {
+			r = err_wrap(e, "%s", boot_dir);
 			break;
 		}
 		o->scenario = rules->scenario;

@@ -32,6 +32,7 @@ static void on_console(void *self, const void *bytes, size_t n, nsec_t t_host_ns
 	if (recording_add(rn->rec, bytes, n, t_host_ns, &rn->console_err) < 0)
 		return;
 	machine_watch_feed(&rn->machine, bytes, n);
+	rn->log.bytes = (int64_t)recording_bytes(rn->rec);
 	console_parser_feed(rn->parser, bytes, n, t_host_ns);
 }
 
@@ -325,6 +326,7 @@ static int boot_end(struct runner *rn, struct err *e)
 	if (rn->rec && rig_shutdown(rn->rig, &ignored) < 0)
 		log_debug(LOG_TRIAL, "shutdown: %s", ignored.text);
 	if (rn->rec) {
+		rn->log.bytes = EVENT_LOG_ENDED;
 		console_parser_finish(rn->parser);
 		rn->boot->console_bytes = recording_bytes(rn->rec);
 	}

@@ -47,6 +47,7 @@ unpack_source() {
 	mkdir -p "$repo" "$work/deb"
 	dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.1.tar.xz | xz -dc -T0 |
 		tar -x -C "$repo" --strip-components=1 ${2:+"linux-source-6.1/$2"}
+	rm -f "$repo/.gitignore" # the package's ignores all of the source
 }
 
 # ---- commits
@@ -193,6 +194,7 @@ names_the_guilty() {
 	prints "$sha"
 	prints "usb: hub: let the ports settle before a disconnect"
 	prints "$hub"
+	cat "$work/out"
 }
 
 bisect() {
@@ -231,8 +233,8 @@ one_module() {
 	cat >"$work/build" <<-EOF
 		set -e
 		make -s -C "$headers" M="\$PWD/drivers/usb/core" modules
-		rsync -a --exclude=/modules/kernel/{net,sound,drivers/{gpu,net,media,staging,infiniband}} \\
-			"$dir/modules" "\$STALLRIG_OUT"
+		rsync -a --include=/modules/kernel/drivers/{char,scsi,usb,virtio}/ --exclude=/modules/kernel/{net,sound} \\
+			'--exclude=/modules/kernel/drivers/*/' "$dir/modules" "\$STALLRIG_OUT"
 		ln -s "$headers" "\$STALLRIG_OUT/modules/build"
 		cp drivers/usb/core/usbcore.ko "\$STALLRIG_OUT/modules/kernel/drivers/usb/core/"
 		cp "$dir/image" "\$STALLRIG_OUT/bzImage"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: trial */
 #include "base/crc32c.h"
+#include "base/rng.h"
 #include "base/strbuf.h"
 #include "trial/event_log.h"
 #include "unit.h"
@@ -110,12 +111,61 @@ static void test_a_damaged_message_cannot_be_waived(void **state)
 	event_log_release(&log);
 }
 
+#define SEED 20
+
+/* A trial's indexes are taken between chunks; a later parser may tell more events or fewer. */
+static void test_a_place_is_found_again_by_another_parser(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, SEED);
+	print_message("seed %d\n", SEED);
+	for (unsigned round = 0; round < 200; round++) {
+		const struct console_event ev = {.cls = CONSOLE_MARK, .text = "", .title = ""};
+		unsigned chunks = 1 + (unsigned)rng_below(&rng, 30);
+		struct event_log old, new;
+		size_t old_at[31] = {0}, new_at[31] = {0};
+
+		event_log_init(&old, 0);
+		event_log_init(&new, 0);
+		for (unsigned i = 1; i <= chunks; i++) {
+			unsigned n_old = (unsigned)rng_below(&rng, 4);
+			/* each tells at least one event of each chunk in which the other does */
+			unsigned n_new = n_old ? 1 + (unsigned)rng_below(&rng, 4) : 0;
+
+			old.bytes += 1 + (int64_t)rng_below(&rng, 100);
+			new.bytes = old.bytes;
+			for (unsigned k = 0; k < n_old; k++)
+				event_log_add(&old, &ev);
+			for (unsigned k = 0; k < n_new; k++)
+				event_log_add(&new, &ev);
+			old_at[i] = old.n;
+			new_at[i] = new.n;
+		}
+		old.bytes = new.bytes = EVENT_LOG_ENDED;
+		event_log_add(&old, &ev);
+		event_log_add(&new, &ev);
+		for (unsigned i = 0; i <= chunks; i++) {
+			int64_t place = event_log_place(&old, old_at[i]);
+
+			assert_int_equal(event_log_index(&old, place), old_at[i]);
+			assert_int_equal(event_log_index(&new, place), new_at[i]);
+		}
+		assert_int_equal(event_log_place(&old, old.n + 5), EVENT_LOG_ENDED);
+		assert_int_equal(event_log_index(&new, EVENT_LOG_ENDED), new.n);
+		event_log_release(&old);
+		event_log_release(&new);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_delay_under_a_burst_of_text_may_be_printing),
 		cmocka_unit_test(test_a_waived_incident_is_no_crash_and_neither_are_its_details),
 		cmocka_unit_test(test_a_damaged_message_cannot_be_waived),
+		cmocka_unit_test(test_a_place_is_found_again_by_another_parser),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,6 +375,7 @@ static void test_the_recording_keeps_numbers_and_baseline(void **state)
 	struct trial_number number = {.name = "rd_1_iops", .value = 77};
 	static struct observation o;
 	static struct facts f;
+	struct event_log log;
 	struct err e = {0};
 
 	(void)state;
@@ -394,6 +395,8 @@ static void test_the_recording_keeps_numbers_and_baseline(void **state)
 	assert_int_equal(again->baseline->trials[1]->numbers[0].value, 7070);
 
 	memset(&o, 0, sizeof(o));
+	event_log_init(&log, 0);
+	o.log = &log;
 	o.loads_done = 2;
 	o.loads_planned = 3;
 	o.numbers = &number;

@@ -48,15 +48,30 @@ static void fill_state(struct probe_state *st, int64_t base)
 	}
 }
 
+/* One at each ten bytes of the console. */
+static const struct event_log *ten_events(struct event_log *log)
+{
+	const struct console_event ev = {.cls = CONSOLE_BOOT, .text = "", .title = ""};
+
+	event_log_init(log, 0);
+	for (int i = 1; i <= 10; i++) {
+		log->bytes = 10 * i;
+		event_log_add(log, &ev);
+	}
+	return log;
+}
+
 static void test_an_observation_comes_back_as_it_was(void **state)
 {
 	char *dir = unit_tmpdir();
 	auto_free char *path = xasprintf("%s/trial-3.json", dir);
 	const struct observation *o = &facts.obs;
+	struct event_log log;
 	struct err e = {0};
 
 	(void)state;
 	memset(&written, 0, sizeof(written));
+	written.log = ten_events(&log);
 	written.reached = OBSERVED_BUILD | OBSERVED_WINDOW;
 	written.log_from = 3;
 	written.log_end = 9;
@@ -83,9 +98,14 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_int_equal(facts.trial->number, 3);
 	assert_int_equal(facts.trial->console_to, 77);
 	assert_int_equal(o->reached, written.reached);
+	/* bytes of the console, until the events are there again */
+	assert_int_equal(o->log_from, 30);
+	assert_int_equal(o->log_end, 90);
+	assert_int_equal(facts_find_events(&facts, &log, 100, &e), 0);
 	assert_int_equal(o->log_from, 3);
 	assert_int_equal(o->log_end, 9);
 	assert_int_equal(o->log_window, 8);
+	assert_int_equal(o->log_armed, 0);
 	assert_int_equal(o->failed, EVIDENCE_CUT_SEEN);
 	assert_string_equal(o->failed_why, written.failed_why);
 	assert_string_equal(o->mark_start, "start-1");
@@ -105,6 +125,7 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_int_equal(facts.trial->n_histograms, 1);
 	assert_int_equal(trial_histogram_samples(&facts.trial->histograms[0]), 7);
 	facts_release(&facts);
+	event_log_release(&log);
 	unit_rmdir(dir);
 }
 
@@ -127,8 +148,25 @@ static void test_samples_that_cannot_be_are_an_error_that_names_the_file(void **
 
 #define BANNER "[    0.000000] Linux version 6.1.0 (x) #1 SMP y\r\n"
 
-/* A run of one trial that was lost to an error, its console with n_events, and its waivers. */
-static char *make_run_of(const char *console, size_t n_events, const char *waivers)
+static struct event_log run_log; /* of the newest run */
+
+/* One chunk, and one event told with it. */
+static void add_to_recording(struct recording *rec, const char *text, struct event_log *log)
+{
+	const struct console_event ev = {.cls = CONSOLE_BOOT, .text = "", .title = ""};
+	struct err e = {0};
+
+	if (recording_add(rec, text, strlen(text), T0 + 1000, &e) < 0)
+		fail_msg("%s", e.text);
+	log->bytes += (int64_t)strlen(text);
+	event_log_add(log, &ev);
+}
+
+/*
+ * A run of one trial that was lost to an error, after the banner; what its console said then, and
+ * its waivers.
+ */
+static char *make_run_of(const char *after_banner, const char *waivers)
 {
 	char *dir = unit_tmpdir();
 	auto_free char *waivers_path = NULL;
@@ -173,20 +211,25 @@ static char *make_run_of(const char *console, size_t n_events, const char *waive
 		fail_msg("%s", e.text);
 	trial_free(t);
 	assert_int_equal(recording_create(boot, T0, &rec, &e), 0);
-	assert_int_equal(recording_add(rec, console, strlen(console), T0 + 1000, &e), 0);
+	event_log_release(&run_log);
+	event_log_init(&run_log, 0);
+	add_to_recording(rec, BANNER, &run_log);
+	if (*after_banner)
+		add_to_recording(rec, after_banner, &run_log);
 	recording_close(rec);
 	memset(&written, 0, sizeof(written));
 	written.failed = EVIDENCE_CACHE_LOADED;
 	written.failed_why = "agent: no reply";
+	written.log = &run_log;
 	written.log_from = 1;
-	written.log_end = n_events;
+	written.log_end = run_log.n;
 	write_trial(dir, 1, &written);
 	return dir;
 }
 
 static char *make_run(void)
 {
-	return make_run_of(BANNER, 1, NULL);
+	return make_run_of("", NULL);
 }
 
 static void test_a_recorded_run_is_judged_again(void **state)
@@ -211,14 +254,18 @@ static void test_a_trial_that_saw_more_than_was_recorded_is_refused(void **state
 {
 	struct run *run = NULL;
 	char *dir = make_run();
+	struct event_log log;
 	struct err e = {0};
 
 	(void)state;
-	written.log_end = 2;
+	written.log = ten_events(&log);
+	written.log_end = 10;
 	write_trial(dir, 1, &written);
+	event_log_release(&log);
 	assert_int_equal(rejudge_run(dir, &run, &e), -EINVAL);
 	assert_int_equal(e.kind, ERR_STORE);
-	assert_contains(e.text, "trial 1 saw 2 console events, the recording has 1");
+	assert_contains(e.text, "boot-1: trial 1 saw 100 bytes of the console (log_end_at), the "
+				"recording has 49");
 	assert_null(run);
 	unit_rmdir(dir);
 }
@@ -260,12 +307,12 @@ static void test_a_run_without_its_last_trial_is_an_error(void **state)
 	unit_rmdir(dir);
 }
 
-#define WARNING_LOG                                                                   \
-	BANNER "[   12.000000] ------------[ cut here ]------------\r\n"              \
-	       "[   12.000001] WARNING: CPU: 1 PID: 3 at drivers/usb/core/urb.c:505 " \
-	       "usb_submit_urb+0x5/0x9\r\n"                                           \
-	       "[   12.000002] Call Trace:\r\n"                                       \
-	       "[   12.000003] ---[ end trace 0000000000000000 ]---\r\n"
+#define WARNING_LOG                                                            \
+	"[   12.000000] ------------[ cut here ]------------\r\n"              \
+	"[   12.000001] WARNING: CPU: 1 PID: 3 at drivers/usb/core/urb.c:505 " \
+	"usb_submit_urb+0x5/0x9\r\n"                                           \
+	"[   12.000002] Call Trace:\r\n"                                       \
+	"[   12.000003] ---[ end trace 0000000000000000 ]---\r\n"
 
 static void test_waivers_are_part_of_the_recording(void **state)
 {
@@ -285,7 +332,7 @@ static void test_waivers_are_part_of_the_recording(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_run struct run *run = NULL;
-		char *dir = make_run_of(WARNING_LOG, 2, cases[i].waivers);
+		char *dir = make_run_of(WARNING_LOG, cases[i].waivers);
 		auto_free char *copy = xasprintf("%s/waivers.yaml", dir);
 		auto_free char *given = xasprintf("%s/known.yaml", dir);
 		struct err e = {0};
@@ -339,7 +386,10 @@ static void test_broken_files_are_named(void **state)
 	}
 }
 
-/* Recordings stay readable: this one was made before the controller counted losses of its port. */
+/*
+ * Recordings stay readable: this one was made before the controller counted losses of its port, and
+ * has indexes of events where there are places in the console now.
+ */
 static void test_a_recording_of_an_earlier_version_is_judged(void **state)
 {
 	auto_run struct run *run = NULL;
@@ -349,6 +399,13 @@ static void test_a_recording_of_an_earlier_version_is_judged(void **state)
 	if (rejudge_run(STALLRIG_SOURCE_DIR "/fixtures/runs/cut-short", &run, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(run->n_trials, 8);
+}
+
+static int forget_run_log(void **state)
+{
+	(void)state;
+	event_log_release(&run_log);
+	return 0;
 }
 
 int main(void)
@@ -365,5 +422,5 @@ int main(void)
 		cmocka_unit_test(test_broken_files_are_named),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, forget_run_log);
 }
