@@ -454,7 +454,9 @@ static int run_once(struct rig_bench *rb, const char *name, unsigned trials, uns
 	struct runner_cfg cfg = base;
 	int r;
 
-	r = kernel_find(&rb->kernels, name, NULL, &k, e);
+	r = rb->cfg.await_rig ? rb->cfg.await_rig(rb->cfg.self, rb->rig->name, e) : 0;
+	if (r >= 0)
+		r = kernel_find(&rb->kernels, name, NULL, &k, e);
 	if (r < 0)
 		return r;
 	cfg.kernel = k;

@@ -321,6 +321,13 @@ static void watch_stays(void *self, const char *text)
 	progress_stays(w->cli, text);
 }
 
+static int watch_rig(void *self, const char *rig, struct err *e)
+{
+	const struct watching *w = self;
+
+	return cli_rig_await(w->cli, w->store, rig, true, e);
+}
+
 static int put_rows(struct store *store, const struct bisect *b, bool is_stopped, struct err *e)
 {
 	struct store_bisect *rows = bisect_rows(b, is_stopped);
@@ -365,6 +372,7 @@ static int go_on(struct cli *cli, const struct args *a, struct bisect *b, struct
 		.dir = bisect_dir_of(b),
 		.w = cli->w,
 		.now = watch_now,
+		.await_rig = watch_rig,
 		.self = &watching,
 	};
 	int r;
@@ -721,6 +729,7 @@ static int step_in(struct cli *cli, const struct args *a, const struct bisect_se
 		.worktree = setup->repo,
 		.w = cli->w,
 		.now = watch_now,
+		.await_rig = watch_rig,
 		.self = &watching,
 	};
 	int r;
@@ -730,7 +739,7 @@ static int step_in(struct cli *cli, const struct args *a, const struct bisect_se
 		r = cli_store_open(a, STORE_WRITE, &store, e);
 	if (r < 0)
 		return r;
-	cfg.store = store;
+	cfg.store = watching.store = store;
 	r = rig_bench_open(&cfg, &rb, e);
 	if (r >= 0)
 		r = rig_bench_step(rb, sha, args_count(a, "trials", 0), &run, e);

@@ -257,6 +257,29 @@ static void test_a_build_that_leaves_no_kernel_is_an_error_that_says_so(void **s
 	assert_contains(e.text, "the build command left no kernel");
 }
 
+static int refuse_rig(void *self, const char *rig, struct err *e)
+{
+	return err_set(e, ERR_USAGE, EBUSY, "%s: %s holds it", rig, (const char *)self);
+}
+
+static void test_a_rig_that_somebody_holds_boots_nothing(void **state)
+{
+	struct bisect_setup s = setup_of("true", NULL, 0);
+	auto_free char *dir = xasprintf("%s/bench", bu_dir);
+	char ann[] = "ann";
+	const struct rig_bench_cfg cfg = {
+		.setup = &s, .dir = dir, .w = bu_w, .await_rig = refuse_rig, .self = ann};
+	auto_rig_bench struct rig_bench *rb = NULL;
+	struct bisect_boot boot = {0};
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(rig_bench_open(&cfg, &rb, &e), 0);
+	assert_int_equal(rig_bench_of(rb)->boot(rig_bench_of(rb)->self, "k", 1, &boot, &e), -EBUSY);
+	assert_string_equal(e.text, "virtual-x86: ann holds it");
+	assert_int_equal(boot.n, 0);
+}
+
 static void test_the_worktree_is_gone_with_gits_note_of_it(void **state)
 {
 	struct err e = {0};
@@ -285,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_a_commit_is_reverted_in_the_tree_or_why_not_is_said),
 		cmocka_unit_test(test_a_build_command_can_end_the_bisect),
 		cmocka_unit_test(test_a_build_that_leaves_no_kernel_is_an_error_that_says_so),
+		cmocka_unit_test(test_a_rig_that_somebody_holds_boots_nothing),
 		cmocka_unit_test(test_the_worktree_is_gone_with_gits_note_of_it),
 	};
 

@@ -18,6 +18,8 @@ struct rig_bench_cfg {
 	struct store *store;  /* results go there; may be NULL */
 	struct waiter *w;
 	void (*now)(void *self, const char *text); /* may be NULL */
+	/* before each boot: returns 0 once nobody else holds the rig in the store; may be NULL */
+	int (*await_rig)(void *self, const char *rig, struct err *e);
 	void *self;
 };
 
