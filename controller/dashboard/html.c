@@ -139,9 +139,29 @@ void page_api_url(struct strbuf *out, const struct request *rq, ...)
 		strbuf_adds(out, ".json");
 }
 
+static int by_path(const void *key, const void *path)
+{
+	return strcmp(key, *(char *const *)path);
+}
+
+bool page_is_there(const struct request *rq, const char *folder, const char *name)
+{
+	bool is_trial = strcmp(folder, "trials/") == 0;
+	const char *dot = is_trial ? strrchr(name, '.') : NULL;
+	auto_free char *path = xasprintf("%s%.*s", is_trial ? "runs/" : folder,
+					 dot ? (int)(dot - name) : (int)strlen(name), name);
+
+	return !rq->pages || !*name ||
+	       bsearch(path, rq->pages->paths, rq->pages->n, sizeof(char *), by_path);
+}
+
 void html_link(struct strbuf *out, const struct request *rq, const char *folder, const char *name,
 	       const char *text)
 {
+	if (!page_is_there(rq, folder, name)) {
+		html_text(out, text);
+		return;
+	}
 	strbuf_adds(out, "<a href=\"");
 	page_url(out, rq, folder, name, NULL);
 	strbuf_adds(out, "\">");

@@ -50,6 +50,8 @@ void html_verdict(struct strbuf *out, enum verdict v);
 const char *html_verdict_class(enum verdict v);
 /* "✓" etc: what tells verdicts apart without colour. */
 const char *html_verdict_sign(enum verdict v);
-/* A link to a page: <a href=…>text</a>. */
+/* False for a page that is not among the files of the site. Those of trials come with their run. */
+bool page_is_there(const struct request *rq, const char *folder, const char *name);
+/* A link to a page: <a href=…>text</a>; only the text if there is no such page. */
 void html_link(struct strbuf *out, const struct request *rq, const char *folder, const char *name,
 	       const char *text);

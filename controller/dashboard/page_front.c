@@ -26,16 +26,16 @@ static void add_worst(struct strbuf *out, const struct run *r)
 
 static void add_change_links(struct strbuf *out, const struct request *rq, const struct change *c)
 {
+	auto_free char *trend = view_trend_name(c->now);
+	auto_free char *compared = c->was ? xasprintf("%s..%s", c->was->id, c->now->id) : NULL;
+
 	strbuf_adds(out, "<span class=links>");
 	html_link(out, rq, "runs/", c->now->id, "trials");
-	strbuf_adds(out, " <a href=\"");
-	page_url(out, rq, "trends/", c->now->rig_class, "/", c->now->scenario, "/", c->now->rig,
-		 NULL);
-	strbuf_adds(out, "\">trend</a>");
-	if (c->was) {
-		strbuf_adds(out, " <a href=\"");
-		page_url(out, rq, "compare/", c->was->id, "..", c->now->id, NULL);
-		strbuf_adds(out, "\">compare</a>");
+	strbuf_adds(out, " ");
+	html_link(out, rq, "trends/", trend, "trend");
+	if (compared) {
+		strbuf_adds(out, " ");
+		html_link(out, rq, "compare/", compared, "compare");
 	}
 	strbuf_adds(out, "</span>");
 }
@@ -406,7 +406,7 @@ static void add_rigs(struct strbuf *out, const struct request *rq, const struct 
 
 /* ---- the page ---- */
 
-static int read_front(struct site *s, const struct request *rq, struct front *ret, struct err *e)
+int front_runs(struct site *s, const struct request *rq, struct run_list *ret, struct err *e)
 {
 	const struct store_overview_filter f = {
 		.scenario = request_arg(rq, "scenario"),
@@ -417,10 +417,19 @@ static int read_front(struct site *s, const struct request *rq, struct front *re
 		/* one more tells whether there are still older ones */
 		.older = OLDER_MAX + 1,
 	};
+
+	return store_overview(s->store, &f, &ret->runs, &ret->n, e);
+}
+
+static int read_front(struct site *s, const struct request *rq, struct front *ret, struct err *e)
+{
+	const char *rig_asked = request_arg(rq, "rig");
+	bool is_about_all = !request_arg(rq, "scenario") && !request_arg(rq, "class") &&
+			    !request_arg(rq, "kernel");
 	size_t n = 0;
 	int r;
 
-	r = store_overview(s->store, &f, &ret->runs.runs, &ret->runs.n, e);
+	r = front_runs(s, rq, &ret->runs, e);
 	if (r >= 0)
 		r = store_rigs(s->store, &ret->rigs, &ret->n_rigs, e);
 	if (r < 0)
@@ -428,8 +437,7 @@ static int read_front(struct site *s, const struct request *rq, struct front *re
 	/* a rig without runs here is left out if the question is about something else */
 	for (size_t i = 0; i < ret->n_rigs; i++) {
 		const struct store_rig *rig = &ret->rigs[i];
-		bool is_meant = !f.scenario && !f.rig_class && !f.kernel &&
-				(!f.rig || strcmp(f.rig, rig->rig) == 0);
+		bool is_meant = is_about_all && (!rig_asked || strcmp(rig_asked, rig->rig) == 0);
 
 		for (size_t k = 0; k < ret->runs.n && !is_meant; k++)
 			is_meant = strcmp(ret->runs.runs[k]->rig, rig->rig) == 0;

@@ -34,6 +34,7 @@ int page_trends(struct site *s, const struct request *rq, struct reply *rp, stru
 	for (size_t i = 0; i < runs.n; i++) {
 		const struct run *run = runs.runs[i];
 		auto_free char *name = NULL;
+		auto_free char *trend = NULL;
 		bool is_first = true;
 
 		for (size_t k = 0; k < i && is_first; k++)
@@ -43,14 +44,12 @@ int page_trends(struct site *s, const struct request *rq, struct reply *rp, stru
 		if (!is_first)
 			continue;
 		name = view_kernel_name(run);
+		trend = view_trend_name(run);
 		strbuf_adds(out, "<tr><td>");
 		html_text(out, run->scenario);
-		strbuf_adds(out, "<th scope=row><a href=\"");
-		page_url(out, rq, "trends/", run->rig_class, "/", run->scenario, "/", run->rig,
-			 NULL);
-		strbuf_adds(out, "\">");
-		html_text(out, run->rig);
-		strbuf_adds(out, "</a><td>");
+		strbuf_adds(out, "<th scope=row>");
+		html_link(out, rq, "trends/", trend, run->rig);
+		strbuf_adds(out, "<td>");
 		html_text(out, name);
 		strbuf_adds(out, ", ");
 		html_time(out, run->started_wall_ns);

@@ -73,6 +73,10 @@ void add_rig_actions(struct strbuf *out, const struct site *s, const struct requ
 
 /* ---- out of the store, in data.c ---- */
 
+/* What the overview is made of, see store_overview(). */
+int front_runs(struct site *s, const struct request *rq, struct run_list *ret,
+	       struct err *e) must_check;
+
 struct data_filter {
 	const char *scenario, *rig, *rig_class; /* exact; NULL = any */
 	const char *kernel;                     /* name or label contains this; NULL = any */

@@ -17,6 +17,12 @@ struct action_order;
 struct action_set;
 struct cache;
 
+/* Pages of a site of files, below the root and without suffix: "runs/ID". */
+struct page_set {
+	char **paths; /* owned; sorted */
+	size_t n;
+};
+
 struct request {
 	const char *method;
 	const char *path; /* decoded, begins with '/' */
@@ -26,11 +32,12 @@ struct request {
 	size_t n_args;                        /* of a POST: its form */
 	const char *body;                     /* of a PUT, else NULL */
 	const char *parts[REQUEST_PARTS_MAX]; /* of the path, by the route's {…}; filled in by it */
-	bool is_static;      /* for a file: links get ".html", no live view, no actions */
-	bool has_actions;    /* a token is set: actions may be offered */
-	const char *csrf;    /* value of the form field "csrf"; NULL without actions */
-	const char *address; /* of the client */
-	const char *user;    /* as it calls itself with Basic authorization; NULL = it does not */
+	bool is_static;               /* for a file: links get ".html", no live view, no actions */
+	const struct page_set *pages; /* what can be linked to; NULL: every page */
+	bool has_actions;             /* a token is set: actions may be offered */
+	const char *csrf;             /* value of the form field "csrf"; NULL without actions */
+	const char *address;          /* of the client */
+	const char *user; /* as it calls itself with Basic authorization; NULL = it does not */
 };
 
 struct reply {

@@ -7,17 +7,69 @@
 
 #include <string.h>
 
-#define RUNS_MAX 500
+#define RUNS_MAX 500 /* beside those of the overview */
 
 struct writer {
 	struct site site;
 	const char *dir;
+	struct page_set pages;
 };
+
+/* ---- which pages there are ---- */
+
+static void add_page(struct page_set *set, char *path)
+{
+	set->paths = xrealloc(set->paths, set->n + 1, sizeof(*set->paths));
+	set->paths[set->n++] = path;
+}
+
+static void page_set_release(struct page_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		free(set->paths[i]);
+	free(set->paths);
+	*set = (struct page_set){0};
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_pages_of(struct page_set *set, const struct run *r)
+{
+	auto_free char *trend = view_trend_name(r);
+
+	add_page(set, xasprintf("runs/%s", r->id));
+	add_page(set, xasprintf("compare/%s", r->id));
+	add_page(set, xasprintf("trends/%s", trend));
+	add_page(set, xasprintf("rigs/%s", r->rig));
+	add_page(set, xasprintf("kernels/%s", r->kernel));
+}
+
+static char *compared(const struct change *c)
+{
+	return xasprintf("compare/%s..%s", c->was->id, c->now->id);
+}
+
+static void fill_page_set(struct page_set *set, const struct run_list *runs,
+			  const struct change_list *changes)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		add_pages_of(set, runs->runs[i]);
+	for (size_t i = 0; i < changes->n; i++)
+		if (changes->changes[i].was)
+			add_page(set, compared(&changes->changes[i]));
+	if (set->n)
+		qsort(set->paths, set->n, sizeof(*set->paths), by_text);
+}
+
+/* ---- writing them ---- */
 
 /* path as a server has it; the file is path + suffix below dir. */
 static int write_answer(struct writer *w, const char *path, const char *suffix, struct err *e)
 {
-	struct request rq = {.method = "GET", .path = path, .is_static = true};
+	struct request rq = {.method = "GET", .path = path, .is_static = true, .pages = &w->pages};
 	auto_free char *file = xasprintf("%s%s%s", w->dir, path, suffix);
 	auto_free char *folder = xstrdup(file);
 	struct reply rp = REPLY_INIT;
@@ -44,7 +96,6 @@ static int write_both(struct writer *w, const char *page, struct err *e)
 	return r < 0 ? r : write_answer(w, api, ".json", e);
 }
 
-/* Everything of one run: the newer ones have had the pages of its rig and kernel written. */
 static int write_run(struct writer *w, const struct run *head, struct err *e)
 {
 	auto_run struct run *run = NULL;
@@ -98,8 +149,8 @@ static int write_of_run(struct writer *w, const struct run_list *runs, size_t i,
 	int r = write_run(w, run, e);
 
 	if (r >= 0 && is_new(runs, i, is_same_trend)) {
-		auto_free char *trend =
-			xasprintf("/trends/%s/%s/%s", run->rig_class, run->scenario, run->rig);
+		auto_free char *name = view_trend_name(run);
+		auto_free char *trend = xasprintf("/trends/%s", name);
 
 		r = write_both(w, trend, e);
 	}
@@ -116,21 +167,18 @@ static int write_of_run(struct writer *w, const struct run_list *runs, size_t i,
 	return r;
 }
 
-static int write_changes(struct writer *w, const struct run_list *runs, struct err *e)
+static int write_changes(struct writer *w, const struct change_list *changes, struct err *e)
 {
-	struct change_list changes;
 	int r = 0;
 
-	view_changes(runs, &changes);
-	for (size_t i = 0; r >= 0 && i < changes.n; i++) {
-		const struct change *c = &changes.changes[i];
-		auto_free char *page =
-			c->was ? xasprintf("/compare/%s..%s", c->was->id, c->now->id) : NULL;
+	for (size_t i = 0; r >= 0 && i < changes->n; i++) {
+		auto_free char *name =
+			changes->changes[i].was ? compared(&changes->changes[i]) : NULL;
+		auto_free char *page = name ? xasprintf("/%s", name) : NULL;
 
 		if (page)
 			r = write_both(w, page, e);
 	}
-	free(changes.changes);
 	return r;
 }
 
@@ -148,27 +196,64 @@ static int write_assets(struct writer *w, struct err *e)
 	return r;
 }
 
-int dashboard_write_site(struct store *st, const char *dir, struct err *e)
+static int write_pages(struct writer *w, const struct run_list *runs,
+		       const struct change_list *changes, struct err *e)
 {
 	static const char *const pages[] = {"/trends",  "/compare",   "/bisects", "/rigs",
 					    "/kernels", "/incidents", "/jobs"};
+	int r;
+
+	r = write_answer(w, "/", "index.html", e);
+	if (r >= 0)
+		r = write_answer(w, "/api/v1/front", ".json", e);
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(pages); i++)
+		r = write_answer(w, pages[i], ".html", e);
+	if (r >= 0)
+		r = write_assets(w, e);
+	if (r >= 0)
+		r = write_changes(w, changes, e);
+	for (size_t i = 0; r >= 0 && i < runs->n; i++)
+		r = write_of_run(w, runs, i, e);
+	return r;
+}
+
+/* Moves those of more that are not there to the end of runs. */
+static void take_more(struct run_list *runs, struct run_list *more)
+{
+	size_t n = runs->n;
+
+	runs->runs = xrealloc(runs->runs, runs->n + more->n + 1, sizeof(struct run *));
+	for (size_t i = 0; i < more->n; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(runs->runs[k]->id, more->runs[i]->id) != 0)
+			k++;
+		if (k == n)
+			runs->runs[runs->n++] = take(more->runs[i]);
+	}
+}
+
+int dashboard_write_site(struct store *st, const char *dir, struct err *e)
+{
 	struct writer w = {.site = {.store = st, .recordings_dir = ""}, .dir = dir};
+	const struct request all = {0};
 	const struct data_filter f = {.last = RUNS_MAX};
 	auto_run_list struct run_list runs = {0};
+	auto_run_list struct run_list front = {0};
+	struct change_list changes = {0};
 	int r;
 
 	r = data_runs(&w.site, &f, &runs, e);
 	if (r >= 0)
-		r = write_answer(&w, "/", "index.html", e);
-	if (r >= 0)
-		r = write_answer(&w, "/api/v1/front", ".json", e);
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(pages); i++)
-		r = write_answer(&w, pages[i], ".html", e);
-	if (r >= 0)
-		r = write_assets(&w, e);
-	if (r >= 0)
-		r = write_changes(&w, &runs, e);
-	for (size_t i = 0; r >= 0 && i < runs.n; i++)
-		r = write_of_run(&w, &runs, i, e);
+		r = front_runs(&w.site, &all, &front, e);
+	if (r < 0)
+		return r;
+	/* the changes point into it: its runs stay where they are in memory */
+	view_changes(&front, &changes);
+	take_more(&runs, &front);
+	fill_page_set(&w.pages, &runs, &changes);
+	r = write_pages(&w, &runs, &changes, e);
+	page_set_release(&w.pages);
+	free(changes.changes);
 	return r;
 }

@@ -53,6 +53,12 @@ char *view_kernel_name(const struct run *r)
 	return name;
 }
 
+char *view_trend_name(const struct run *r)
+{
+	return xasprintf("%s/%s/%s", text_or_empty(r->rig_class), text_or_empty(r->scenario),
+			 text_or_empty(r->rig));
+}
+
 void view_night(int64_t wall_ns, int64_t now_wall_ns, char ret[11])
 {
 	const int64_t half_day_ns = 12 * 3600 * NSEC_PER_SEC;

@@ -3,7 +3,7 @@
 import {spawn, spawnSync} from "node:child_process";
 import {openSync, readFileSync} from "node:fs";
 import {createServer} from "node:http";
-import {appendFile, mkdir, readFile, stat} from "node:fs/promises";
+import {appendFile, mkdir, readFile, readdir, stat} from "node:fs/promises";
 import {createRequire} from "node:module";
 import {join, normalize} from "node:path";
 
@@ -123,7 +123,8 @@ const labPages = async () => {
 	await page.waitForSelector(".chart canvas");
 	await page.waitForSelector("[data-png]:not([hidden])");
 	await page.fill("#trend-filter", "6.12");
-	check("the filter is in the address", page.url().endsWith("?kernel=6.12"), page.url());
+	await page.waitForURL(/\?kernel=6\.12$/, {timeout: 10000})
+		.catch(() => check("the filter is in the address", false, page.url()));
 	const kernels = await page.locator("table.rows tbody tr:visible th").allTextContents();
 
 	check("the filter holds for the table, too", kernels.length && kernels.every((k) => k.includes("6.12")), kernels.join());
@@ -297,6 +298,27 @@ const staticPages = async () => {
 	server.close();
 };
 
+/* Files for more runs than they are made of: every link leads to a file. */
+const staticLinks = async () => {
+	const dir = join(WORK, "many");
+	const made = spawnSync(STALLRIG, ["report", "--store", join(WORK, "many.db"), "--html", dir + "/"], {encoding: "utf8"});
+	const files = (await readdir(dir, {recursive: true, withFileTypes: true})).filter((f) => f.isFile())
+		.map((f) => join(f.parentPath ?? f.path, f.name));
+	const there = new Set(files);
+	let nLinks = 0;
+
+	check("report --html DIR works for many runs", made.status === 0, made.stderr);
+	for (const file of files.filter((f) => f.endsWith(".html")))
+		for (const [, url] of (await readFile(file, "utf8")).matchAll(/(?:href|src|data-(?:trend|ecdf|histogram|samples))="([^"#]+)/g)) {
+			const target = normalize(join(file, "..", decodeURIComponent(url.split("?")[0])));
+
+			nLinks++;
+			if (!/^https?:/.test(url) && !there.has(target))
+				check("a link leads to a file", false, `${file}: ${url}`);
+		}
+	check("there are links", nLinks > 1000, String(nLinks));
+};
+
 /* A real run on the virtual rig, watched. */
 const livePages = async () => {
 	const store = join(process.env.STALLRIG_STATE, "results.db");
@@ -398,6 +420,7 @@ try {
 		await labPages();
 		await widePages();
 		await staticPages();
+		await staticLinks();
 		await latency();
 		await actionPages();
 	}

@@ -26,6 +26,8 @@ mkdir -p "$out"
 "$build/tests/bench/dashboard_fill" "$work/lab.db" --nights 6 --rigs 3 --kernels 5 --trials 4 --seed 7
 # more rigs than a screen has room for
 "$build/tests/bench/dashboard_fill" "$work/wide.db" --nights 2 --rigs 20 --kernels 8 --trials 1 --seed 7
+# more runs than a site of files has
+"$build/tests/bench/dashboard_fill" "$work/many.db" --nights 70 --rigs 2 --kernels 5 --trials 1 --seed 7
 # a bench whose switch is a command of the lab: actions are seen in a file
 mkdir "$work/rigs"
 sed -e 's/^name: .*/name: rcar-m3-1/' -e '/^    switch:/,$d' "$top/fixtures/rigs/rcar-m3-starter-kit.yaml" \
