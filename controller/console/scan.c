@@ -232,7 +232,8 @@ typedef unsigned char ubytes32 __attribute__((vector_size(32)));
 	TARGET static inline struct word_marks mark_word_##HOW(const char *p) { \
 		struct word_marks m = {0};                                      \
                                                                                 \
-		for (unsigned k = 0; k < 64; k += N) {                          \
+		_Pragma("GCC unroll 4") for (unsigned k = 0; k < 64; k += N)    \
+		{                                                               \
 			bytes##N v;                                             \
                                                                                 \
 			memcpy(&v, p + k, sizeof(v));                           \
