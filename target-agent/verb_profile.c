@@ -241,7 +241,9 @@ static int open_rings(struct rings *rs, const char *root, const struct event *ev
 			return err_errno(
 				e, ERR_TARGET, code, "event %s at %" PRIu64 " Hz on CPU %d%s",
 				event->name, hz, r->cpu,
-				code == EINVAL ? " (kernel.perf_event_max_sample_rate?)" : "");
+				code == EINVAL
+					? " (kernel.perf_event_max_sample_rate, or Linux before 4.1?)"
+					: "");
 		}
 	}
 	return 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "agent.h"
+#include "base/parse.h"
 #include "unit.h"
 
 #include <sys/stat.h>
@@ -70,6 +71,16 @@ static inline int run_verb(const char *root, const char *body, struct answered *
 	answer_end(&a, r, &e);
 	assert_int_equal(got->n_ends, 1);
 	return r;
+}
+
+/* A number of the final ok. */
+static inline int64_t number(const struct answered *got, const char *key)
+{
+	int64_t v = -1;
+
+	if (!parse_pair_i64(got->ok, key, &v))
+		fail_msg("no %s= in '%s'", key, got->ok);
+	return v;
 }
 
 /* A file below root with the folders that it needs. */

@@ -52,15 +52,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int64_t number(const struct answered *got, const char *key)
-{
-	int64_t v = -1;
-
-	if (!parse_pair_i64(got->ok, key, &v))
-		fail_msg("no %s= in '%s'", key, got->ok);
-	return v;
-}
-
 static void test_dd_counts_full_and_partial_records_and_bytes(void **state)
 {
 	struct bench *b = *state;

@@ -25,15 +25,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int64_t number(const struct answered *got, const char *key)
-{
-	int64_t v = -1;
-
-	if (!parse_pair_i64(got->ok, key, &v))
-		fail_msg("no %s= in '%s'", key, got->ok);
-	return v;
-}
-
 static void test_an_address_belongs_to_the_function_that_begins_before_it(void **state)
 {
 	/* not in order, as modules are not; data and marks are no functions */
