@@ -46,8 +46,8 @@ static const struct opt options[] = {
 	 .type = OPT_PATH,
 	 .arg = "FILE",
 	 .help = "write a page to FILE, \"-\" for the standard output without the table; a folder, "
-		 "or a name with a slash at its end, gets the newest 500 runs of the store as the "
-		 "pages of 'stallrig serve'"},
+		 "or a name with a slash at its end, gets the runs of the overview and the "
+		 "newest 500 as the pages of 'stallrig serve'"},
 	{.name = "format",
 	 .letter = 'f',
 	 .type = OPT_CHOICE,

@@ -352,7 +352,7 @@ const livePages = async () => {
 	await sawDelay.catch((e) => check("a delay arrives live", false, e.message));
 	await page.screenshot({path: join(OUT, "live-1280.png")});
 	check("the recording is there", (await stat(raw(1))).size > 1000);
-	await page.waitForFunction(() => /has ended/.test(document.querySelector("#live-state").textContent), null, {timeout: 300000})
+	await page.waitForFunction(() => /has ended/.test(document.querySelector("#live-state").textContent), null, {timeout: 600000})
 		.catch((e) => check("the end arrives live", false, e.message));
 	for (let i = 0; i < 100 && !ended; i++)
 		await sleep(100);
