@@ -2,6 +2,8 @@
 /* http_ask.c - an HTTP client: libcurl's multi interface with the waiter as its event loop. */
 #include "base/http_ask.h"
 
+#include "base/fdio.h"
+
 #include <curl/curl.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@ struct ask {
 	char said[CURL_ERROR_SIZE];
 	nsec_t timer_ns; /* libcurl wants to be called then; NSEC_FOREVER = not */
 	bool has_news;   /* the timer was set anew */
+	int file_error;  /* errno; 0 = none */
 	bool is_done;
 	CURLcode code;
 };
@@ -123,8 +126,16 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *self)
 	struct ask *a = self;
 	size_t room = a->q->answer_max - a->body_len;
 	size_t used = n < room ? n : room;
+	long status = 0;
 
-	strbuf_add(a->body, bytes, used);
+	(void)curl_easy_getinfo(a->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (a->q->file > 0 && status >= 200 && status < 300) {
+		a->file_error = used < n ? EFBIG : -fd_write_all(a->q->file, bytes, n);
+		if (a->file_error)
+			return CURL_WRITEFUNC_ERROR;
+	} else {
+		strbuf_add(a->body, bytes, used);
+	}
 	a->body_len += used;
 	return one * n;
 }
@@ -155,13 +166,12 @@ static bool add_header(struct ask *a, const char *name, const char *value)
 static int prepare(struct ask *a, struct err *e)
 {
 	const struct http_ask *q = a->q;
-	auto_free char *bearer = q->token ? xasprintf("Bearer %s", q->token) : NULL;
 	CURLcode c = CURLE_OK;
 
 	a->easy = curl_easy_init();
 	a->multi = curl_multi_init();
 	if (!a->easy || !a->multi || (q->type && !add_header(a, "Content-Type", q->type)) ||
-	    (bearer && !add_header(a, "Authorization", bearer)))
+	    (q->authorization && !add_header(a, "Authorization", q->authorization)))
 		return err_set(e, ERR_INTERNAL, ENOMEM, "libcurl: no memory");
 #define SET(option, value) \
 	if (c == CURLE_OK) \
@@ -241,6 +251,11 @@ int http_ask(const struct http_ask *q, struct strbuf *ret_body, unsigned *ret_st
 		r = run(&a, shown, since_ns, e);
 	if (r < 0)
 		return r;
+	if (a.file_error == EFBIG)
+		return err_set(e, ERR_CONFIG, EFBIG, "%s: more than %zu bytes", shown,
+			       q->answer_max);
+	if (a.file_error)
+		return err_errno(e, ERR_INTERNAL, a.file_error, "%s: keeping what came", shown);
 	if (a.code != CURLE_OK)
 		return err_set(e, ERR_CONFIG, EIO, "%s: %s", shown,
 			       *a.said ? a.said : curl_easy_strerror(a.code));

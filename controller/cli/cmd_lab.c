@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_lab.c - the rigs of a lab: who holds them, and the worker that serves them. */
+#include "base/access.h"
 #include "base/parse.h"
 #include "cli/common.h"
+#include "lab/pull.h"
 #include "lab/worker.h"
 #include "report/json_put.h"
 #include "report/text.h"
@@ -11,10 +13,11 @@
 
 #include <string.h>
 
-#define LEASE_S    60
-#define IDLE_S     5
-#define HOLD_MIN_S 1
-#define HOLD_MAX_S (30 * 86400)
+#define LEASE_S     60
+#define IDLE_S      5
+#define PULL_POLL_S 45
+#define HOLD_MIN_S  1
+#define HOLD_MAX_S  (30 * 86400)
 
 /* ---- rigs ---- */
 
@@ -254,6 +257,25 @@ static const struct opt worker_options[] = {
 	 .absent = "60s",
 	 .help = "how long a job is its own without a sign of life, 3s to 1h"},
 	{.name = "until-empty", .type = OPT_FLAG, .help = "end when there is nothing to do"},
+	{.name = "pull-labs",
+	 .type = OPT_TEXT,
+	 .arg = "URL",
+	 .help = "ask this API of KernelCI for jobs as well (PULL_LABS), as "
+		 "https://api.kernelci.org/latest; those for a platform that has the name of one "
+		 "of the rigs are done and answered"},
+	{.name = "pull-runtime",
+	 .type = OPT_TEXT,
+	 .arg = "NAME",
+	 .help = "take only jobs for this lab, as it is called there"},
+	{.name = "pull-token-file",
+	 .type = OPT_PATH,
+	 .arg = "FILE",
+	 .help = "file with the secret that is sent with results, readable by its owner only"},
+	{.name = "pull-poll",
+	 .type = OPT_TEXT,
+	 .arg = "TIME",
+	 .absent = "45s",
+	 .help = "how often to ask, and to try again what failed, 1s to 1h"},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
@@ -280,11 +302,36 @@ static int check_rigs(const struct opt_value *rigs, struct err *e)
 	return r;
 }
 
+static int read_pull(const struct args *a, struct lab_pull_cfg *pull, char **ret_token,
+		     struct err *e)
+{
+	static const char *const with[] = {"pull-runtime", "pull-token-file", "pull-poll"};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(with) && !pull->url; i++)
+		if (args_has(a, with[i]))
+			return err_set(e, ERR_USAGE, EINVAL, "'worker': --%s needs --pull-labs",
+				       with[i]);
+	if (args_has(a, "pull-poll"))
+		r = parse_duration_s("'worker': --pull-poll", args_text(a, "pull-poll"), 1, 3600,
+				     &pull->poll_s, e);
+	if (r >= 0 && args_has(a, "pull-token-file"))
+		r = access_read_token(args_text(a, "pull-token-file"), ret_token, e);
+	pull->token = *ret_token;
+	return r;
+}
+
 static int run_worker(struct cli *cli, const struct args *a, struct err *e)
 {
 	const struct opt_value *rigs = args_list(a, "rig");
 	const struct lab_hooks hooks = {.say = worker_say, .self = cli};
 	const char *lease = args_text(a, "lease");
+	struct lab_pull_cfg pull = {
+		.url = args_text(a, "pull-labs"),
+		.runtime = args_text(a, "pull-runtime"),
+		.poll_s = PULL_POLL_S,
+	};
+	auto_free char *token = NULL;
 	struct lab_worker_cfg cfg = {
 		.location = cli_store_location(a),
 		.program = "/proc/self/exe",
@@ -293,6 +340,7 @@ static int run_worker(struct cli *cli, const struct args *a, struct err *e)
 		.lease_s = LEASE_S,
 		.idle_s = IDLE_S,
 		.ends_when_empty = args_has(a, "until-empty"),
+		.pull = pull.url ? &pull : NULL,
 		.w = cli->w,
 		.hooks = &hooks,
 	};
@@ -303,7 +351,9 @@ static int run_worker(struct cli *cli, const struct args *a, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	r = check_rigs(rigs, e);
+	r = read_pull(a, &pull, &token, e);
+	if (r >= 0)
+		r = check_rigs(rigs, e);
 	if (r < 0)
 		return r;
 	waiter_catch_stop_signals();
@@ -316,7 +366,9 @@ const struct cmd cmd_worker = {
 	.details = "One job at a time: start one worker for each rig that is to work at the same "
 		   "time. With postgres://… many hosts share a queue, with a file the workers of "
 		   "one host. A worker that dies or loses the server for longer than its lease "
-		   "loses its job to another one. SIGTERM gives the job back and ends it.",
+		   "loses its job to another one. SIGTERM gives the job back and ends it. Of the "
+		   "jobs of --pull-labs, tests of the type 'stallrig' are run, the others skipped; "
+		   "see docs/operating.md.",
 	.options = worker_options,
 	.run = run_worker,
 };

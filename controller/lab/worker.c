@@ -3,6 +3,7 @@
 #include "lab/worker.h"
 
 #include "base/child.h"
+#include "lab/pull.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct worker {
 	const struct lab_worker_cfg *cfg;
 	struct store *st;
 	struct store_worker self;
+	struct pull *pull; /* NULL = none */
 	bool has_news;
 };
 
@@ -213,6 +215,7 @@ static bool has_news(void *arg)
 static int wait_for_news(struct worker *wk, struct err *e)
 {
 	struct waiter *w = wk->cfg->w;
+	unsigned idle_s = wk->cfg->idle_s;
 	struct waiter_source source = {
 		.fd = store_queue_fd(wk->st), .events = POLLIN, .ready = on_news, .self = wk};
 	int r;
@@ -223,7 +226,9 @@ static int wait_for_news(struct worker *wk, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	r = waiter_until(w, waiter_now(w) + wk->cfg->idle_s * NSEC_PER_SEC, has_news, wk, e);
+	if (wk->pull && wk->cfg->pull->poll_s < idle_s)
+		idle_s = wk->cfg->pull->poll_s;
+	r = waiter_until(w, waiter_now(w) + idle_s * NSEC_PER_SEC, has_news, wk, e);
 	if (source.fd >= 0)
 		waiter_remove(w, source.fd);
 	(void)store_queue_has_news(wk->st);
@@ -234,12 +239,16 @@ static int wait_for_news(struct worker *wk, struct err *e)
 static int turn(struct worker *wk, struct err *e)
 {
 	auto_store_job struct store_job *j = NULL;
+	int pulled;
 	int r;
 
+	pulled = wk->pull ? pull_turn(wk->pull, e) : 0;
+	if (pulled < 0)
+		return pulled;
 	r = store_job_take(wk->st, &wk->self, &j, e);
 	if (r > 0)
 		return do_job(wk, j, e);
-	if (r == 0 && wk->cfg->ends_when_empty)
+	if (r == 0 && wk->cfg->ends_when_empty && !pulled)
 		return 1;
 	if (r == 0)
 		r = wait_for_news(wk, e);
@@ -281,11 +290,15 @@ int lab_worker_run(const struct lab_worker_cfg *cfg, struct err *e)
 	r = store_worker_register(st, &wk.self, e);
 	if (r >= 0)
 		r = store_queue_listen(st, e);
+	if (r >= 0 && cfg->pull)
+		r = pull_open(cfg->pull, cfg->rigs, cfg->n_rigs, st, cfg->w, cfg->hooks, &wk.pull,
+			      e);
 	if (r < 0)
 		return r;
 
 	say(&wk, "worker %s: store %s", wk.self.name, store_location(st));
 	r = work(&wk, e);
+	pull_close(wk.pull);
 	if (r < 0 && e->kind == ERR_STOPPED)
 		waiter_clear_stop();
 	if (store_worker_leave(st, &wk.self, &late) < 0)

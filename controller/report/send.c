@@ -16,10 +16,11 @@ static bool heals(unsigned status)
 static int try_once(const struct send_cfg *cfg, const struct strbuf *json, struct strbuf *answer,
 		    struct err *e)
 {
+	auto_free char *bearer = cfg->token ? xasprintf("Bearer %s", cfg->token) : NULL;
 	const struct http_ask q = {
 		.method = "POST",
 		.url = cfg->url,
-		.token = cfg->token,
+		.authorization = bearer,
 		.type = "application/json",
 		.body = strbuf_str(json),
 		.body_bytes = json->len,

@@ -24,7 +24,7 @@ struct switch_http {
 	struct switch_ops ops;
 	struct waiter *w;
 	enum switch_state state; /* what was done last */
-	char *token;             /* owned; NULL = none */
+	char *authorization;     /* owned; NULL = none */
 	char *urls[2];           /* owned; that sets enum switch_state */
 	const char *bodies[2];   /* NULL = none */
 	const char *method;
@@ -60,7 +60,7 @@ static int ask(struct switch_http *s, const char *method, const char *url, const
 	const struct http_ask q = {
 		.method = method,
 		.url = url,
-		.token = s->token,
+		.authorization = s->authorization,
 		.type = body ? "text/plain" : NULL,
 		.body = body,
 		.body_bytes = body ? strlen(body) : 0,
@@ -185,7 +185,7 @@ static void switch_http_close(void *self)
 		if (s->has_matches)
 			regfree(&s->matches[i]);
 	}
-	free(s->token);
+	free(s->authorization);
 	free(s);
 }
 
@@ -243,7 +243,7 @@ int switch_http_open(const struct switch_cfg *cfg, struct waiter *w,
 		     const struct switch_ops **ret_ops, void **ret_self, struct err *e)
 {
 	struct switch_http *s;
-	char *token = NULL;
+	auto_free char *token = NULL;
 
 	if (cfg->token_file && access_read_token(cfg->token_file, &token, e) < 0)
 		return err_rekind(e, ERR_CONFIG);
@@ -251,7 +251,7 @@ int switch_http_open(const struct switch_cfg *cfg, struct waiter *w,
 	s->cfg = cfg;
 	s->w = w;
 	s->state = SWITCH_UNKNOWN;
-	s->token = token;
+	s->authorization = token ? xasprintf("Bearer %s", token) : NULL;
 	if (strcmp(cfg->protocol, "pdudaemon") == 0)
 		be_pdudaemon(s);
 	else if (strcmp(cfg->protocol, "rest") == 0)

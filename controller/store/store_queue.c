@@ -67,15 +67,19 @@ static int find_item(struct db *db, const struct store_job *j, int64_t *ret, str
 	auto_query struct query q = {0};
 	int r;
 
-	if (!j->item || !j->night)
+	if (!j->item)
 		return 0;
 
-	r = query_begin(db, "SELECT job FROM jobs WHERE night = $1 AND item = $2", &q, e);
+	r = query_begin(db,
+			j->night ? "SELECT job FROM jobs WHERE item = $1 AND night = $2"
+				 : "SELECT job FROM jobs WHERE item = $1 AND night IS NULL",
+			&q, e);
 	if (r < 0)
 		return r;
 
-	put_i64(&q, j->night);
 	put_text(&q, j->item);
+	if (j->night)
+		put_i64(&q, j->night);
 
 	r = query_next(&q, e);
 	if (r > 0)

@@ -993,6 +993,17 @@ static void test_an_item_of_a_night_is_queued_once(void **state)
 	assert_int_equal(store_job_submit(st, &j, &first, &f->e), 0);
 	assert_int_equal(store_job_submit(st, &j, &second, &f->e), 1);
 	assert_int_equal(first, second);
+
+	/* of no night: another one, and that once too */
+	j.night = 0;
+	assert_int_equal(store_job_submit(st, &j, &second, &f->e), 0);
+	assert_int_not_equal(first, second);
+	assert_int_equal(store_job_submit(st, &j, &first, &f->e), 1);
+	assert_int_equal(first, second);
+	j.item = NULL;
+	assert_int_equal(store_job_submit(st, &j, &first, &f->e), 0);
+	assert_int_equal(store_job_submit(st, &j, &second, &f->e), 0);
+	assert_int_not_equal(first, second);
 }
 
 static void test_a_night_begins_ends_once_and_the_newest_is_found(void **state)

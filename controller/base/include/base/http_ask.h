@@ -13,14 +13,15 @@
 #include "base/waiter.h"
 
 struct http_ask {
-	const char *method; /* "GET", "PUT", "POST" */
-	const char *url;    /* http:// or https:// */
-	const char *token;  /* sent as "Authorization: Bearer"; NULL = none */
-	const char *type;   /* of the body */
-	const void *body;   /* NULL = none */
+	const char *method;        /* "GET", "PUT", "POST" */
+	const char *url;           /* http:// or https:// */
+	const char *authorization; /* "Bearer TOKEN"; NULL = none */
+	const char *type;          /* of the body */
+	const void *body;          /* NULL = none */
 	size_t body_bytes;
 	nsec_t until_ns;   /* the whole answer must be there */
 	size_t answer_max; /* bytes of the answer's body that are kept; the rest is dropped */
+	int file; /* above 0: the body of an answer with status 2xx goes there, not to ret_body */
 	struct waiter *w;
 };
 
@@ -28,7 +29,8 @@ struct http_ask {
  * Blocks until the answer is there in whole: *ret_status is its status, whatever it is, and its
  * body is added to ret_body. Errors (ERR_CONFIG, the URL as http_url_shown() gives it): -EINVAL no
  * http address, -ETIMEDOUT, -EIO everything else that goes wrong between two machines (no such
- * host, refused, cut off before the end); ERR_INTERNAL; what waiter_until() returns.
+ * host, refused, cut off before the end), -EFBIG more than answer_max bytes for the file;
+ * ERR_INTERNAL, as for a file that cannot be written; what waiter_until() returns.
  */
 int http_ask(const struct http_ask *q, struct strbuf *ret_body, unsigned *ret_status,
 	     struct err *e) must_check;

@@ -18,14 +18,17 @@ struct lab_hooks {
 	void *self;
 };
 
+struct lab_pull_cfg;
+
 struct lab_worker_cfg {
 	const char *location;    /* of the store; NULL = the default one */
 	const char *program;     /* path of stallrig, to start jobs with */
 	const char *const *rigs; /* names or files, checked by the caller */
 	size_t n_rigs;
-	unsigned lease_s;     /* without a sign of life; 3 signs come in that time */
-	unsigned idle_s;      /* how often to look where no news come */
-	bool ends_when_empty; /* return when there is nothing to do now */
+	unsigned lease_s;                /* without a sign of life; 3 signs come in that time */
+	unsigned idle_s;                 /* how often to look where no news come */
+	bool ends_when_empty;            /* return when there is nothing to do now */
+	const struct lab_pull_cfg *pull; /* a service that has jobs, see pull.h; NULL = none */
 	struct waiter *w;
 	const struct lab_hooks *hooks;
 };

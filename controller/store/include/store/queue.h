@@ -37,7 +37,7 @@ struct store_job {
 	unsigned trials, boots; /* 0 = the scenario's */
 	char *parameters;       /* a JSON object */
 	int64_t night;          /* 0 = of no plan */
-	char *item;             /* what of the plan; NULL = none */
+	char *item;             /* what of the plan, or of whoever asked for it; NULL = none */
 	int64_t submitted_wall_ns;
 	char *submitted_by;
 	int64_t not_before_wall_ns; /* 0 = at once */
@@ -56,7 +56,7 @@ DEFINE_AUTO(store_job, struct store_job *, store_job_free)
 /*
  * Queues a job: what it is, priority, attempts_max (at least 1), submitted_by, not_before and the
  * plan's item are taken from j. *ret_job is its number. Returns 0, or 1 if that item of that night
- * is in the queue already (then *ret_job is the one that is there).
+ * (0 is like one) is in the queue already (then *ret_job is the one that is there).
  */
 int store_job_submit(struct store *st, const struct store_job *j, int64_t *ret_job,
 		     struct err *e) must_check;
