@@ -133,12 +133,15 @@ static void test_samples_that_cannot_be_are_an_error_that_names_the_file(void **
 {
 	char *dir = unit_tmpdir();
 	auto_free char *path = xasprintf("%s/trial-1.json", dir);
+	struct event_log log;
 	struct err e = {0};
 
 	(void)state;
 	memset(&written, 0, sizeof(written));
+	written.log = ten_events(&log);
 	written.samples = "cpu=0 probe=normal low_ns=9 end_ns=8 count=3\n";
 	write_trial(dir, 1, &written);
+	event_log_release(&log);
 	assert_true(facts_read_trial(path, &facts, &e) < 0);
 	assert_int_equal(e.kind, ERR_STORE);
 	assert_contains(e.text, path);
