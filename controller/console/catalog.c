@@ -64,20 +64,42 @@ static const struct console_rule rules[] = {
 	{CONSOLE_HARD_LOCKUP, 0, "CPU %c detected hard LOCKUP on other CPUs", "hard LOCKUP",
 	 "powerpc 4.13+", "CPU 2 detected hard LOCKUP on other CPUs 5"},
 	/* RCU */
+	{CONSOLE_RCU_STALL, 0, "INFO: %T self-detected stall on CPU%*(t=%j jiffies",
+	 "detected stall", "< 4.x",
+	 "INFO: rcu_sched self-detected stall on CPU { 3}  (t=6000 jiffies g=4294967200 "
+	 "c=4294967199 q=21)"},
 	{CONSOLE_RCU_STALL, 0, "INFO: %T self-detected stall on CPU", "detected stall", "all",
 	 "INFO: rcu_preempt self-detected stall on CPU"},
+	{CONSOLE_RCU_STALL, 0, "INFO: %T detected stalls on %* t=%j jiffies", "detected stall",
+	 "< 4.x",
+	 "INFO: rcu_sched detected stalls on CPUs/tasks: { 1} (detected by 0, t=5252 jiffies, "
+	 "g=180145, c=180144, q=3621)"},
 	{CONSOLE_RCU_STALL, 0, "INFO: %T detected stalls on ", "detected stall", "all",
 	 "INFO: rcu_sched detected stalls on CPUs/tasks:"},
-	{CONSOLE_RCU_STALL, 0, "INFO: %T detected expedited stalls on ", "detected expedited stall",
-	 "4.x+",
+	{CONSOLE_RCU_STALL, 0, "INFO: %T detected expedited stalls on %*} %j jiffies s: ",
+	 "detected expedited stall", "4.x+",
 	 "INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-.... } 26 jiffies s: "
 	 "5 root: 0x2/."},
-	{CONSOLE_RCU_STALL, 0, "INFO: %T detected stall on CPU %c", "detected stall", "< 3.3",
-	 "INFO: rcu_sched_state detected stall on CPU 0 (t=15000 jiffies)"},
-	{CONSOLE_RCU_STALL, 0, "%T kthread starved for %d jiffies!", "kthread starved for", "3.18+",
+	{CONSOLE_RCU_STALL, 0, "INFO: %T detected expedited stalls on ", "detected expedited stall",
+	 "4.x+ (cut off)", "INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-...."},
+	{CONSOLE_RCU_STALL, 0, "INFO: %T detected stall on CPU %c (t=%j jiffies", "detected stall",
+	 "< 3.3", "INFO: rcu_sched_state detected stall on CPU 0 (t=15000 jiffies)"},
+	{CONSOLE_RCU_STALL, 0, "INFO: %T detected stall on CPU %c", "detected stall",
+	 "< 3.3 (cut off)", "INFO: rcu_sched_state detected stall on CPU 0 (t="},
+	/*
+	 * The length comes behind the list of CPUs. It explains no dump, which the head does, and
+	 * must begin the text: what stands in front of it may be left of a damaged head.
+	 */
+	{CONSOLE_RCU_STALL, DETAIL | NO_DUMP, "\t(t=%j jiffies ", " jiffies ", "4.18+",
+	 "\t(t=5250 jiffies g=1301 q=27 ncpus=4)"},
+	{CONSOLE_RCU_STALL, DETAIL | NO_DUMP, "\t (t=%j jiffies ", " jiffies ", "3.x-4.x",
+	 "\t (t=5250 jiffies g=1301 c=1300 q=27)"},
+	{CONSOLE_RCU_STALL, DETAIL | NO_DUMP, "\t(detected by %c, t=%j jiffies,", " jiffies,",
+	 "3.x+", "\t(detected by 2, t=5252 jiffies, g=180145, q=3621 ncpus=4)"},
+	{CONSOLE_RCU_STALL, 0, "%T kthread starved for %j jiffies!", "kthread starved for", "3.18+",
 	 "rcu_preempt kthread starved for 5250 jiffies! g1301 f0x0 RCU_GP_WAIT_FQS(5) ->state=0x402 "
 	 "->cpu=0"},
-	{CONSOLE_RCU_STALL, 0, "%T kthread timer wakeup didn't happen for %d jiffies!",
+	{CONSOLE_RCU_STALL, 0, "%T kthread timer wakeup didn't happen for %j jiffies!",
 	 "kthread timer wakeup", "5.11+",
 	 "rcu_sched kthread timer wakeup didn't happen for 254299 jiffies! g8370033 f0x2 "
 	 "RCU_GP_WAIT_FQS(5) ->state=0x200"},

@@ -13,6 +13,10 @@
 
 #define TITLE_MAX 128
 
+/* Of CONFIG_HZ, over all architectures. */
+#define HZ_MIN 24
+#define HZ_MAX 1200
+
 /* Clocks of CPUs differ and printk defers: only larger steps back are a new boot. */
 #define CLOCK_BACK_US ((int64_t)5000000)
 /* A banner comes at time 0; later it is a quotation. */
@@ -25,11 +29,11 @@
 #define REPLAY_RECORDS 8
 #define WQDUMP_RECORDS 40
 
-const char *const classify_anchors[] = {"Linux version ", "Booting Linux",  "------------[ cut",
-					"cut here ]---",  "---[ end trace", "Call Trace:",
-					"Call trace:",    "Showing b",      "sysrq: ",
-					"SysRq : ",       "bootconsole",    "] enabled",
-					"dmesg",          "Backtrace: ",    NULL};
+const char *const classify_anchors[] = {
+	"Linux version ", "Booting Linux", "------------[ cut", "cut here ]---",
+	"---[ end trace", "Call Trace:",   "Call trace:",       "Showing b",
+	"sysrq: ",        "SysRq : ",      "bootconsole",       "] enabled",
+	"dmesg",          "Backtrace: ",   "jiffies: mask: ",   NULL};
 
 /* ---- context ---- */
 
@@ -163,6 +167,7 @@ static void start_boot(struct console_parser *p)
 	p->is_back_pending = false;
 	p->kmsg_seq = CONSOLE_UNKNOWN;
 	p->delay_seq = CONSOLE_UNKNOWN;
+	p->hz = 0;
 	p->replay_hint_until = 0;
 	p->replay_until_us = CONSOLE_UNKNOWN;
 	p->crash = CRASH_NONE;
@@ -185,6 +190,7 @@ static void tell_reboot(struct console_parser *p, const struct line *line,
 	struct console_event ev = {.cls = CONSOLE_REBOOT, .title = title};
 
 	ev.u.stall.seconds = CONSOLE_UNKNOWN;
+	ev.u.stall.jiffies = CONSOLE_UNKNOWN;
 	ev.u.stall.cpu = -1;
 	p->is_reboot_told = true;
 	emit(p, line, seg, &ev);
@@ -407,7 +413,8 @@ static bool is_usb(enum console_class cls)
 	return cls >= CONSOLE_USB_DISCONNECT && cls <= CONSOLE_USB_OVER_CURRENT;
 }
 
-static void fill_fields(const struct pattern_fields *f, struct console_event *ev)
+static void fill_fields(const struct console_parser *p, const struct pattern_fields *f,
+			struct console_event *ev)
 {
 	switch (ev->cls) {
 	case CONSOLE_USB_DISCONNECT:
@@ -444,6 +451,9 @@ static void fill_fields(const struct pattern_fields *f, struct console_event *ev
 		break;
 	}
 	ev->u.stall.seconds = f->seconds;
+	ev->u.stall.jiffies = f->jiffies >= 0 ? f->jiffies : CONSOLE_UNKNOWN;
+	if (ev->u.stall.jiffies != CONSOLE_UNKNOWN && p->hz > 0)
+		ev->u.stall.seconds = ev->u.stall.jiffies / p->hz;
 	ev->u.stall.cpu = f->cpu >= 0 && f->cpu < INT32_MAX ? (int)f->cpu : -1;
 }
 
@@ -558,6 +568,7 @@ static bool classify_traces(struct console_parser *p, const struct line *line,
 		if (line->flags & LINE_PEEK)
 			return true;
 		ev.u.stall.seconds = CONSOLE_UNKNOWN;
+		ev.u.stall.jiffies = CONSOLE_UNKNOWN;
 		ev.u.stall.cpu = -1;
 		p->dump_until = in_records(p, DUMP_RECORDS);
 		emit(p, line, seg, &ev);
@@ -579,7 +590,7 @@ static bool classify_rules(struct console_parser *p, const struct line *line,
 	ev.cls = rule->cls;
 	ev.title = title;
 	make_title(&f, rule->cls, title);
-	fill_fields(&f, &ev);
+	fill_fields(p, &f, &ev);
 	if (is_usb(rule->cls) && ev.u.usb.port[0] != '\0')
 		(void)snprintf(title, sizeof(title), "%s", ev.u.usb.port);
 	/* half a line of a dying kernel is enough, and it comes again in whole if it goes on */
@@ -617,6 +628,26 @@ static bool is_call_trace(const char *text, size_t len)
 	       has_prefix(text, len, "Backtrace: ");
 }
 
+/*
+ * The kernel's clock source of jiffies tells the length of one: its max_idle_ns is 2^32 - 1 of
+ * them, less 11 % for adjustment, halved to be safe (clocks_calc_max_nsecs() since 4.1). That of
+ * refined-jiffies is the same but for some parts in 10000.
+ */
+static void note_hz(struct console_parser *p, const char *text, size_t len)
+{
+	struct pattern_fields f;
+	double hz;
+
+	if (!pattern_match("clocksource%*jiffies: mask: 0xffffffff %* max_idle_ns: %n ns", text,
+			   len, &f) ||
+	    f.count <= 0)
+		return;
+	hz = 4294967295.0 * 0.445 * 1e9 / (double)f.count;
+	/* what kernels can be built with; a number that lost digits is far from any */
+	if (hz > HZ_MIN - 0.5 && hz < HZ_MAX + 0.5)
+		p->hz = (int64_t)(hz + 0.5);
+}
+
 /* Lines that are no event but say how others must be understood. */
 static void note_context(struct console_parser *p, const struct segment *seg)
 {
@@ -632,6 +663,8 @@ static void note_context(struct console_parser *p, const struct segment *seg)
 	} else if (has_prefix(text, len, "sysrq: ") || has_prefix(text, len, "SysRq : ") ||
 		   has_prefix(text, len, "Showing b")) {
 		p->dump_until = in_records(p, DUMP_RECORDS);
+	} else if (has_prefix(text, len, "clocksource")) {
+		note_hz(p, text, len);
 	} else if (seg->env.kind == ENVELOPE_NONE) {
 		if (contains(text, len, "dmesg"))
 			p->replay_hint_until = in_records(p, REPLAY_RECORDS);

@@ -47,9 +47,37 @@ static void copy_text(char *ret, size_t cap, const char *s, size_t len)
 	ret[len] = '\0';
 }
 
+static void add_length(struct console_incident *in, const struct console_event *ev)
+{
+	if (has_seconds(ev->cls) && ev->u.stall.seconds > in->worst_s)
+		in->worst_s = ev->u.stall.seconds;
+	if (ev->cls == CONSOLE_RCU_STALL && ev->u.stall.jiffies > in->worst_jiffies)
+		in->worst_jiffies = ev->u.stall.jiffies;
+}
+
+/* An RCU stall says its length some lines behind its head: it is that of the newest one. */
+static void add_rcu_detail(struct console_incidents *is, const struct console_event *ev)
+{
+	struct console_incident *newest = NULL;
+
+	for (size_t i = 0; i < is->n; i++) {
+		struct console_incident *in = &is->rows[i];
+
+		if (in->boot == ev->boot && in->cls == CONSOLE_RCU_STALL &&
+		    (!newest || in->last_offset > newest->last_offset))
+			newest = in;
+	}
+	if (newest)
+		add_length(newest, ev);
+}
+
 /* A detail has a title if it names the function where it happened. */
 static void add_detail(struct console_incidents *is, const struct console_event *ev)
 {
+	if (ev->cls == CONSOLE_RCU_STALL) {
+		add_rcu_detail(is, ev);
+		return;
+	}
 	for (size_t i = is->n; i > 0; i--) {
 		struct console_incident *in = &is->rows[i - 1];
 
@@ -88,6 +116,7 @@ void console_incidents_add(struct console_incidents *is, const struct console_ev
 		in->t_first_host_ns = ev->t_host_ns;
 		in->first_offset = ev->offset;
 		in->worst_s = CONSOLE_UNKNOWN;
+		in->worst_jiffies = CONSOLE_UNKNOWN;
 	}
 	if (ev->is_suspect)
 		in->suspects++;
@@ -98,8 +127,8 @@ void console_incidents_add(struct console_incidents *is, const struct console_ev
 			in->t_first_us = ev->t_kernel_us;
 		in->t_last_us = ev->t_kernel_us;
 	}
-	if (has_seconds(ev->cls) && ev->u.stall.seconds > in->worst_s)
-		in->worst_s = ev->u.stall.seconds;
+	in->last_offset = ev->offset;
+	add_length(in, ev);
 	if (ev->cls == CONSOLE_PRINTK_DROPPED || ev->cls == CONSOLE_INPUT_OVERRUN)
 		in->total += ev->u.lost.count > 0 ? ev->u.lost.count : 0;
 }

@@ -100,6 +100,8 @@ static bool match_field(char kind, struct cursor *c, struct pattern_fields *f)
 		return match_int(c, &f->seconds);
 	case 'n':
 		return match_int(c, &f->count);
+	case 'j':
+		return match_int(c, &f->jiffies);
 	case 'u':
 		return match_int(c, &f->devnum);
 	case 'd':
@@ -172,8 +174,11 @@ bool pattern_match(const char *pattern, const char *text, size_t len, struct pat
 {
 	struct cursor c = {text, 0, len};
 
-	*ret = (struct pattern_fields){
-		.seconds = INT64_MIN, .count = INT64_MIN, .cpu = INT64_MIN, .devnum = INT64_MIN};
+	*ret = (struct pattern_fields){.seconds = INT64_MIN,
+				       .count = INT64_MIN,
+				       .jiffies = INT64_MIN,
+				       .cpu = INT64_MIN,
+				       .devnum = INT64_MIN};
 	if (!match_run(&pattern, &c, ret))
 		return false;
 	while (*pattern) {

@@ -4,6 +4,7 @@
  *
  * A pattern is literal text with fields:
  *   %c  CPU number            %s  seconds             %n  count         %u  USB device number
+ *   %j  jiffies
  *   %p  USB port, "1-1.4"     %d  any integer         %x  hexadecimal, "0x" optional
  *   %T  title: one or more bytes, as few as the rest allows, or all if nothing follows
  *   %*  anything, as little as the rest allows        %$  end of the text
@@ -20,6 +21,7 @@
 struct pattern_fields {
 	int64_t seconds; /* INT64_MIN if absent, as the numbers below */
 	int64_t count;
+	int64_t jiffies;
 	int64_t cpu;
 	int64_t devnum;
 	const char *port; /* into the text; NULL if absent */

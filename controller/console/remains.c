@@ -42,13 +42,23 @@ static struct remains_head heads[] = {
 	{.text = "UBSAN: ", .sure = 6},
 };
 
-const char *const remains_pieces[] = {
-	"queue lockup",  "lockup - ",    "soft lock",     "detected ha",  "ed hard LOCK",
-	"LOCKUP on",     "self-detec",   "-detected st",  "ted stall on", "blocked for m",
-	"ked for more",  "for more th",  "scheduling wh", "ling while a", "while atomic",
-	"rnel panic",    "panic - not",  "not syncing",   "KASAN: ",      "after-free in",
-	"circular loc",  "cular lockin", "king depende",  "dency detect", "NULL pointer",
-	"pointer deref", "to handle k",  "dle kernel ",   "virtual addr", NULL};
+const char *const remains_pieces[] = {"queue lockup",  "lockup - ",
+				      "soft lock",     "detected ha",
+				      "ed hard LOCK",  "LOCKUP on",
+				      "self-detec",    "-detected st",
+				      "ted stall on",  "blocked for m",
+				      "ked for more",  "for more th",
+				      "scheduling wh", "ling while a",
+				      "while atomic",  "rnel panic",
+				      "panic - not",   "not syncing",
+				      "KASAN: ",       "after-free in",
+				      "circular loc",  "cular lockin",
+				      "king depende",  "dency detect",
+				      "NULL pointer",  "pointer deref",
+				      "to handle k",   "dle kernel ",
+				      "virtual addr",  "ted stalls on",
+				      " jiffies, g=",  " jiffies g=",
+				      "(detected by ", NULL};
 
 bool remains_have_piece(const char *text, size_t len)
 {

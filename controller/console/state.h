@@ -92,6 +92,7 @@ struct console_parser {
 	bool is_back_pending;
 	int64_t kmsg_seq;
 	int64_t delay_seq;
+	int64_t hz; /* jiffies in a second, as the boot told; 0: it did not */
 
 	/* replay of old records: after the switch from a boot console, or by dmesg */
 	uint64_t replay_hint_until;

@@ -348,6 +348,9 @@ void console_log_judge(const struct console_log *log, struct console_log_verdict
 	else if (severity >= CONSOLE_STALL && in->worst_s != CONSOLE_UNKNOWN)
 		set_verdict(ret, VERDICT_FAIL, console_class_name(in->cls), "%s, for %" PRId64 " s",
 			    title_of(in), in->worst_s);
+	else if (severity >= CONSOLE_STALL && in->worst_jiffies != CONSOLE_UNKNOWN)
+		set_verdict(ret, VERDICT_FAIL, console_class_name(in->cls),
+			    "%s, for %" PRId64 " jiffies", title_of(in), in->worst_jiffies);
 	else if (severity >= CONSOLE_STALL)
 		set_verdict(ret, VERDICT_FAIL, console_class_name(in->cls), "%s", title_of(in));
 	else if (log->printing)

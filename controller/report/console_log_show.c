@@ -111,6 +111,8 @@ static void add_incidents_text(struct strbuf *out, const struct console_log *log
 			strbuf_adds(out, "  damaged");
 		if (in->worst_s != CONSOLE_UNKNOWN)
 			strbuf_addf(out, "  worst %" PRId64 " s", in->worst_s);
+		else if (in->worst_jiffies != CONSOLE_UNKNOWN)
+			strbuf_addf(out, "  worst %" PRId64 " jiffies", in->worst_jiffies);
 		add_stamp(out, in->t_first_us);
 		if (log->n_boots > 1)
 			strbuf_addf(out, "  boot %u",
@@ -224,6 +226,8 @@ static json_t *incidents_value(const struct console_log *log)
 		set_stamp(obj, "t_first_s", in->t_first_us);
 		if (in->worst_s != CONSOLE_UNKNOWN)
 			set(obj, "worst_s", json_integer(in->worst_s));
+		if (in->worst_jiffies != CONSOLE_UNKNOWN)
+			set(obj, "worst_jiffies", json_integer(in->worst_jiffies));
 		set_text(obj, "place", in->place);
 		set_text(obj, "text", in->text);
 		set_place(obj, log, in->boot);

@@ -702,7 +702,14 @@ bool evidence_reach(struct observation *o, enum observed what)
 	return is_there;
 }
 
-static void copy_incident(struct trial *t, const struct console_event *ev)
+static void add_length(struct trial_incident *inc, const struct console_event *ev)
+{
+	if (console_class_severity(ev->cls) >= CONSOLE_STALL && ev->u.stall.seconds > inc->worst_s)
+		inc->worst_s = ev->u.stall.seconds;
+}
+
+/* Returns what the event went to; NULL if there was no room. */
+static struct trial_incident *copy_incident(struct trial *t, const struct console_event *ev)
 {
 	const char *cls = console_class_name(ev->cls);
 	struct trial_incident *inc;
@@ -712,28 +719,41 @@ static void copy_incident(struct trial *t, const struct console_event *ev)
 		if (strcmp(inc->cls, cls) == 0 &&
 		    strncmp(inc->title, ev->title, sizeof(inc->title) - 1) == 0) {
 			inc->count++;
-			return;
+			add_length(inc, ev);
+			return inc;
 		}
 	}
 	inc = trial_add_incident(t);
 	if (!inc)
-		return;
+		return NULL;
 	(void)snprintf(inc->cls, sizeof(inc->cls), "%s", cls);
 	(void)snprintf(inc->title, sizeof(inc->title), "%s", ev->title);
 	inc->count = 1;
 	inc->t_first_us = ev->t_kernel_us;
-	inc->worst_s = console_class_severity(ev->cls) >= CONSOLE_STALL ? ev->u.stall.seconds
-									: CONSOLE_UNKNOWN;
+	inc->worst_s = CONSOLE_UNKNOWN;
+	add_length(inc, ev);
 	inc->offset = ev->offset;
+	return inc;
 }
 
 static void copy_incidents(struct trial *t, const struct observation *o)
 {
+	size_t rcu = SIZE_MAX; /* the newest RCU stall: its length comes behind its head */
+
 	for (size_t i = o->log_from; i < o->log_end; i++) {
 		const struct console_event *ev = &o->log->rows[i].ev;
+		struct trial_incident *inc;
 
-		if (ev->cls > CONSOLE_BOOT && ev->cls != CONSOLE_USB_NEW && !ev->is_detail)
-			copy_incident(t, ev);
+		if (ev->cls <= CONSOLE_BOOT || ev->cls == CONSOLE_USB_NEW)
+			continue;
+		if (ev->is_detail) {
+			if (ev->cls == CONSOLE_RCU_STALL && rcu < t->n_incidents)
+				add_length(&t->incidents[rcu], ev);
+			continue;
+		}
+		inc = copy_incident(t, ev);
+		if (ev->cls == CONSOLE_RCU_STALL)
+			rcu = inc ? (size_t)(inc - t->incidents) : SIZE_MAX;
 	}
 }
 

@@ -28,6 +28,13 @@ prints "FAIL  workqueue-lockup"
 prints "worst 72 s"
 prints "psi_avgs_work of events, 15 waiting behind it"
 
+# an RCU stall's length comes behind its head, in jiffies, and in seconds where the boot said HZ
+expect 1 "$stallrig" judge "$logs/rcu-stall.log"
+prints "FAIL  rcu-stall: rcu_sched, for 5252 jiffies"
+prints "worst 5252 jiffies"
+expect 1 "$stallrig" judge --json - "$logs/boot-sysrq-6.12.log"
+prints '"worst_s":422,"worst_jiffies":105749'
+
 # a table of perf is no console log
 cat >"$work/perf.txt" <<'END'
 # Overhead  Command          Shared Object      Symbol

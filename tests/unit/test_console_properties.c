@@ -92,6 +92,10 @@ static const char *const failures[] = {
 	"[   12.000000] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [kworker/0:1:14]\r\n",
 	"[   12.000000] NMI watchdog: Watchdog detected hard LOCKUP on cpu 1\r\n",
 	"[   12.000000] rcu: INFO: rcu_preempt self-detected stall on CPU\r\n",
+	"[   12.000000] INFO: rcu_sched self-detected stall on CPU { 3}  (t=6000 jiffies g=4294967200 "
+	"c=4294967199 q=21)\r\n",
+	"[   12.000000] INFO: rcu_sched detected stalls on CPUs/tasks: { 1} (detected by 0, t=5252 "
+	"jiffies, g=180145, c=180144, q=3621)\r\n",
 	"[   12.000000] INFO: task kworker/1:0:19 blocked for more than 120 seconds.\r\n",
 	"[   12.000000] ------------[ cut here ]------------\r\n"
 	"[   12.000001] WARNING: CPU: 1 PID: 3 at drivers/usb/core/urb.c:505 usb_submit_urb+0x5/0x9\r\n"
@@ -346,7 +350,7 @@ static void test_several_damages_in_one_line_rarely_hide_it(void **state)
 		unsigned most[DAMAGE_MAX];
 	} rows[] = {{1, {0, 0, 0, 0}},
 		    {2, {0, 0, 1, 1}},
-		    {3, {1, 1, 4, 2}},
+		    {3, {1, 1, 4, 4}},
 		    {4, {2, 2, 10, 5}},
 		    {8, {40, 40, 80, 20}}};
 	enum { ROUNDS = 200 };

@@ -447,6 +447,31 @@ static void test_a_reboot_in_the_trial_is_a_crash(void **state)
 	assert_true(f->t->is_crash);
 }
 
+static void test_an_incident_has_its_largest_length(void **state)
+{
+	static const struct console_event events[] = {
+		{.cls = CONSOLE_RCU_STALL, .u.stall = {CONSOLE_UNKNOWN, CONSOLE_UNKNOWN, -1}},
+		{.cls = CONSOLE_RCU_STALL, .u.stall = {21, 5250, -1}, .is_detail = true},
+		{.cls = CONSOLE_WORKQUEUE_LOCKUP, .u.stall = {31, CONSOLE_UNKNOWN, -1}},
+		{.cls = CONSOLE_WORKQUEUE_LOCKUP, .u.stall = {62, CONSOLE_UNKNOWN, -1}},
+		{.cls = CONSOLE_WORKQUEUE_LOCKUP, .u.stall = {40, CONSOLE_UNKNOWN, -1}},
+		{.cls = CONSOLE_RCU_STALL, .u.stall = {84, 21000, -1}, .is_detail = true},
+	};
+	struct fixture *f = *state;
+	size_t before;
+
+	judge(f);
+	before = f->t->n_incidents;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		add_event(f, events[i]);
+	judge(f);
+	assert_int_equal(f->t->n_incidents, before + 2);
+	assert_int_equal(f->t->incidents[before].count, 1);
+	assert_int_equal(f->t->incidents[before].worst_s, 84);
+	assert_int_equal(f->t->incidents[before + 1].count, 3);
+	assert_int_equal(f->t->incidents[before + 1].worst_s, 62);
+}
+
 static void test_a_delay_that_the_module_blames_on_itself_is_not_passed_over(void **state)
 {
 	struct fixture *f = *state;
@@ -603,6 +628,7 @@ int main(void)
 		WITH(test_lines_that_came_after_the_state_was_read_are_no_disagreement),
 		WITH(test_lines_from_before_the_reset_are_not_counted),
 		WITH(test_a_reboot_in_the_trial_is_a_crash),
+		WITH(test_an_incident_has_its_largest_length),
 		WITH(test_a_delay_that_the_module_blames_on_itself_is_not_passed_over),
 		WITH(test_a_line_longer_than_the_modules_maximum_is_noticed),
 		WITH(test_a_number_that_the_console_changed_is_noticed),

@@ -100,7 +100,9 @@ struct console_event {
 			int devnum;    /* -1 unknown */
 		} usb;
 		struct {
-			int64_t seconds; /* "stuck for", "blocked for", t= in s; CONSOLE_UNKNOWN */
+			/* "stuck for", "blocked for"; of an RCU stall only if the log says HZ */
+			int64_t seconds; /* CONSOLE_UNKNOWN if not known */
+			int64_t jiffies; /* of an RCU stall; CONSOLE_UNKNOWN as above */
 			int cpu;         /* -1 unknown */
 		} stall;
 		struct {

@@ -24,8 +24,11 @@ struct console_incident {
 	int64_t t_last_us;  /* as t_first_us */
 	int64_t t_first_host_ns;
 	uint64_t first_offset;
-	int64_t worst_s; /* largest "stuck for"; CONSOLE_UNKNOWN if the class has none */
-	int64_t total;   /* sum of dropped messages, overruns; 0 else */
+	uint64_t last_offset;
+	int64_t worst_s;       /* largest "stuck for"; CONSOLE_UNKNOWN if the class has none */
+	int64_t worst_jiffies; /* of RCU stalls, whose HZ may be unknown; CONSOLE_UNKNOWN as above
+				*/
+	int64_t total;         /* sum of dropped messages, overruns; 0 else */
 };
 
 struct console_incidents {
