@@ -139,10 +139,10 @@ static void read_address(struct profile *p, struct fields *f)
 		free(a.module);
 		return;
 	}
-	while (p->n_addresses <= id) {
-		p->addresses = xrealloc(p->addresses, p->n_addresses + 1, sizeof(*p->addresses));
+	if (p->n_addresses <= id)
+		p->addresses = xrealloc(p->addresses, id + 1, sizeof(*p->addresses));
+	while (p->n_addresses <= id)
 		p->addresses[p->n_addresses++] = (struct address){0};
-	}
 	p->addresses[id] = a;
 }
 
@@ -159,10 +159,10 @@ static void read_stack(struct profile *p, struct fields *f)
 	while (f->at < f->end && s.depth < PROFILE_DEPTH_MAX && !f->is_broken)
 		s.addresses[s.depth++] = take_id(f, '.');
 	s.addresses = xrealloc(s.addresses, s.depth + 1, sizeof(*s.addresses));
-	while (p->n_stacks <= id) {
-		p->stacks = xrealloc(p->stacks, p->n_stacks + 1, sizeof(*p->stacks));
+	if (p->n_stacks <= id)
+		p->stacks = xrealloc(p->stacks, id + 1, sizeof(*p->stacks));
+	while (p->n_stacks <= id)
 		p->stacks[p->n_stacks++] = (struct stack){0};
-	}
 	p->stacks[id] = s;
 }
 
