@@ -131,10 +131,10 @@ void flame_svg(struct strbuf *out, const struct profile *p, const struct profile
 	f.left_out = 0;
 	strbuf_addf(out,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %zu\" "
-		    "width=\"%.0f\" font-family=\"monospace\" font-size=\"11\" role=\"img\">\n"
+		    "width=\"100%%\" font-family=\"monospace\" font-size=\"11\" role=\"img\">\n"
 		    "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
 		    "<text x=\"3\" y=\"18\" font-size=\"13\">",
-		    WIDTH_PX, HEAD_PX + f.max_depth * ROW_PX + 6, WIDTH_PX);
+		    WIDTH_PX, HEAD_PX + f.max_depth * ROW_PX + 6);
 	text_add_html(out, w->name);
 	strbuf_addf(out, ": %" PRIu64 " samples of %u CPUs in %.1f s, %u Hz, ", f.all, h->cpus,
 		    (double)(w->to_us - w->from_us) / 1e6, h->hz);
