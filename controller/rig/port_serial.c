@@ -72,8 +72,10 @@ static int find_node(const char *address, char **ret, struct err *e)
 
 	if (strncmp(address, usb, strlen(usb)) == 0)
 		return find_usb(address + strlen(usb), ret, e);
+	/* as above: an adapter that is not there, and no wrong name */
 	if (!realpath(address, path))
-		return err_errno(e, ERR_RIG, errno, "no such device");
+		return errno == ENOENT ? err_set(e, ERR_RIG, ENODEV, "no such device")
+				       : err_errno(e, ERR_RIG, errno, "%s", address);
 	*ret = xstrdup(path);
 	return 0;
 }

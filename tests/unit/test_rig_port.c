@@ -286,7 +286,7 @@ static void test_a_port_that_cannot_be_opened_is_named(void **state)
 		{"socket", "127.0.0.1:", -EINVAL, "not HOST:PORT"},
 		{"socket", "127.0.0.1:http", -ENXIO, "console socket '127.0.0.1:http': "},
 		{"socket", "/no/such.sock", -ENOENT, "console socket '/no/such.sock': connect: "},
-		{"serial", "/dev/no-such-tty", -ENOENT,
+		{"serial", "/dev/no-such-tty", -ENODEV,
 		 "console serial '/dev/no-such-tty': no such"},
 		{"serial", "/dev/null", -EINVAL, "/dev/null: not a serial port"},
 		{"serial", "usb:NOBODY", -ENODEV, "no adapter with the USB serial number 'NOBODY'"},
