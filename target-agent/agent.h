@@ -99,6 +99,7 @@ int verb_mount(struct request *rq, struct err *e) must_check;
 int verb_pin_irq(struct request *rq, struct err *e) must_check;
 int verb_probe_control(struct request *rq, struct err *e) must_check;
 int verb_probe_read(struct request *rq, struct err *e) must_check;
+int verb_probe_samples(struct request *rq, struct err *e) must_check;
 int verb_profile(struct request *rq, struct err *e) must_check;
 int verb_profile_read(struct request *rq, struct err *e) must_check;
 int verb_random(struct request *rq, struct err *e) must_check;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* probe_state.c - reads latency-mon's "state" and "hist". */
+/* probe_state.c - reads latency-mon's "state" and samples. */
 #include "trial/probe_state.h"
 
 #include "base/parse.h"
@@ -11,13 +11,12 @@ struct field {
 	int64_t *value;
 };
 
-static int read_fields(const char *section, const char *line, const struct field *fields, size_t n,
-		       struct err *e)
+static int read_fields(const char *line, const struct field *fields, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!parse_pair_i64(line, fields[i].key, fields[i].value))
 			return err_set(e, ERR_TARGET, EPROTO,
-				       "latency-mon %s: no number '%s=' in line '%s'", section,
+				       "latency-mon state: no number '%s=' in line '%s'",
 				       fields[i].key, line);
 	return 0;
 }
@@ -35,7 +34,7 @@ static int read_head(const char *line, struct probe_state *st, struct err *e)
 	};
 	int r;
 
-	r = read_fields("state", line, fields, ARRAY_SIZE(fields), e);
+	r = read_fields(line, fields, ARRAY_SIZE(fields), e);
 	if (r < 0)
 		return r;
 	if (st->version != 1)
@@ -64,7 +63,7 @@ static int read_row(const char *line, struct probe_state *st, struct err *e)
 	if (st->n_rows == PROBE_ROWS_MAX)
 		return err_set(e, ERR_TARGET, EPROTO, "latency-mon state: more than %d probes",
 			       PROBE_ROWS_MAX);
-	r = read_fields("state", line, fields, ARRAY_SIZE(fields), e);
+	r = read_fields(line, fields, ARRAY_SIZE(fields), e);
 	if (r < 0)
 		return r;
 	if (!parse_pair(line, "probe", row->probe, sizeof(row->probe)))
@@ -105,43 +104,48 @@ int probe_state_parse(const char *text, struct probe_state *ret, struct err *e)
 	return 0;
 }
 
-static int add_samples(const char *line, struct trial *t, struct err *e)
+/* "1,2,3" into b. */
+static bool read_bucket(char *record, struct trial_bucket *b)
 {
-	struct trial_bucket b = {0};
-	const struct field fields[] = {
-		{"low_ns", &b.low_ns},
-		{"end_ns", &b.end_ns},
-		{"count", &b.count},
-	};
-	char probe[PROBE_NAME_MAX];
-	int r;
+	int64_t *const numbers[] = {&b->low_ns, &b->end_ns, &b->count};
 
-	r = read_fields("hist", line, fields, ARRAY_SIZE(fields), e);
-	if (r < 0)
-		return r;
-	if (!parse_pair(line, "probe", probe, sizeof(probe)) || !trial_add_samples(t, probe, &b))
-		return err_set(e, ERR_TARGET, EPROTO, "latency-mon hist: no bucket in line '%s'",
-			       line);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		char *number = strsep(&record, ",");
+
+		if (!number || parse_i64("", number, 0, INT64_MAX, numbers[i], NULL) < 0)
+			return false;
+	}
+	return !record;
+}
+
+static int add_samples(char *line, struct trial *t, struct err *e)
+{
+	const char *probe = strsep(&line, ";");
+
+	for (char *record; (record = strsep(&line, ";")) != NULL;) {
+		auto_free char *was = xstrdup(record);
+		struct trial_bucket b;
+
+		if (!read_bucket(record, &b) || !trial_add_samples(t, probe, &b))
+			return err_set(e, ERR_TARGET, EPROTO,
+				       "samples of probe '%.32s': '%.64s' is no bucket", probe,
+				       was);
+	}
 	return 0;
 }
 
 int probe_samples_parse(const char *text, struct trial *t, struct err *e)
 {
-	while (*text) {
-		size_t n = strcspn(text, "\n");
-		auto_free char *line = strndup(text, n);
-		int r = 0;
+	auto_free char *copy = xstrdup(text);
+	char *rest = copy;
 
-		if (!line)
-			return err_set(e, ERR_INTERNAL, ENOMEM, "out of memory");
-		if (strncmp(line, "cpu=", 4) == 0)
-			r = add_samples(line, t, e);
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		int r = strchr(line, ';') ? add_samples(line, t, e) : 0;
+
 		if (r < 0) {
 			trial_clear_samples(t);
 			return r;
 		}
-		text += n;
-		text += *text == '\n';
 	}
 	return 0;
 }

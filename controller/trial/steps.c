@@ -14,10 +14,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MARK_NS   (3 * NSEC_PER_SEC) /* from mark to its line on the console */
-#define LINE_NS   (2 * NSEC_PER_SEC) /* from the injected stall to its DELAY line */
-#define POLL_NS   (100 * NSEC_PER_MSEC)
-#define MOUNT_DIR "/mnt/stick"
+#define MARK_NS    (3 * NSEC_PER_SEC) /* from mark to its line on the console */
+#define LINE_NS    (2 * NSEC_PER_SEC) /* from the injected stall to its DELAY line */
+#define POLL_NS    (100 * NSEC_PER_MSEC)
+#define SAMPLES_NS (30 * NSEC_PER_SEC) /* at most 2,048 buckets of a probe, over a serial line */
+#define MOUNT_DIR  "/mnt/stick"
 
 /* ---- words of the agent's replies ---- */
 
@@ -574,23 +575,18 @@ static int keep_samples(struct runner *rn, struct err *e)
 	return r < 0 ? r : STEP_GO;
 }
 
-/* Every sample of the judged probes in the window. Beyond what the agent can send there are none.
- */
+/* Every sample of the judged probes in the window. */
 static int step_samples(struct runner *rn, struct err *e)
 {
 	const struct scenario *sc = rn->sc;
 
 	for (size_t i = 0; i < sc->probe.count_count; i++) {
 		auto_strbuf struct strbuf reply = STRBUF_INIT;
-		int r = link_call(rig_link(rn->rig), CALL_NS, &reply, e,
-				  "probe-read section=hist probe=%s", sc->probe.count[i]);
+		int r = link_call(rig_link(rn->rig), SAMPLES_NS, &reply, e,
+				  "probe-samples probe=%s", sc->probe.count[i]);
 
 		if (r < 0)
 			return r;
-		if (strstr(strbuf_str(&reply), "truncated=1")) {
-			strbuf_reset(&rn->samples);
-			return STEP_GO;
-		}
 		strbuf_addf(&rn->samples, "%s\n", strbuf_str(&reply));
 	}
 	return keep_samples(rn, e);

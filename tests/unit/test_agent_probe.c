@@ -32,18 +32,51 @@ static void test_probe_read_gives_the_section_asked_for(void **state)
 			    "latency_mon version=1 seq=5\ncpu=0 probe=normal beats=3\n");
 	assert_int_equal(run_verb(*state, "probe-read section=hist", &got), 0);
 	assert_string_equal(strbuf_str(&got.lines), "0 1\n");
-	plant(*state, MON "hist",
-	      "cpu=0 probe=normal low_ns=1\ncpu=0 probe=normal2 low_ns=1\nprobe=\n\n"
-	      "cpu=1 probe=normal low_ns=2");
-	assert_int_equal(run_verb(*state, "probe-read section=hist probe=normal", &got), 0);
-	assert_string_equal(strbuf_str(&got.lines),
-			    "cpu=0 probe=normal low_ns=1\ncpu=1 probe=normal low_ns=2\n");
-	assert_int_equal(run_verb(*state, "probe-read section=hist probe=bh", &got), 0);
-	assert_string_equal(strbuf_str(&got.lines), "");
 	assert_int_equal(run_verb(*state, "probe-read section=events", &got), -ENOENT);
 	assert_contains(got.err, "probe-read: module latency_mon is not loaded: " MON "events");
 	assert_int_equal(run_verb(*state, "probe-read section=../x", &got), -EINVAL);
 	assert_contains(got.err, "section '../x' is none of");
+	strbuf_release(&got.lines);
+}
+
+static void test_samples_of_a_probe_are_summed_over_the_cpus(void **state)
+{
+	auto_strbuf struct strbuf hist = STRBUF_INIT;
+	struct answered got = {0};
+
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -ENOENT);
+	assert_contains(got.err, "probe-samples: module latency_mon is not loaded");
+	plant(*state, MON "hist",
+	      "cpu=0 probe=normal low_ns=64 end_ns=66 count=3\n"
+	      "cpu=0 probe=normal2 low_ns=1 end_ns=2 count=9\n\n"
+	      "cpu=1 probe=normal low_ns=8 end_ns=9 count=1\n"
+	      "cpu=1 probe=normal low_ns=64 end_ns=66 count=4");
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
+	assert_string_equal(strbuf_str(&got.lines), "normal;8,9,1;64,66,7\n");
+	assert_int_equal(number(&got, "samples"), 8);
+	assert_int_equal(run_verb(*state, "probe-samples probe=bh", &got), 0);
+	assert_string_equal(strbuf_str(&got.lines), "");
+	assert_int_equal(number(&got, "samples"), 0);
+	plant(*state, MON "hist", "cpu=0 probe=normal low_ns=x end_ns=66 count=3\n");
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+	assert_contains(got.err, "low_ns=x");
+
+	/* as many CPUs as make the file longer than a reply: the answer is not */
+	for (int cpu = 0; cpu < 64; cpu++)
+		for (int i = 0; i < 300; i++)
+			strbuf_addf(&hist, "cpu=%d probe=normal low_ns=%d end_ns=%d count=1\n", cpu,
+				    2 * i, 2 * i + 2);
+	plant(*state, MON "hist", strbuf_str(&hist));
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
+	assert_int_equal(number(&got, "samples"), 19200);
+	assert_true(got.lines.len < 8000);
+
+	/* more buckets than there can be */
+	strbuf_reset(&hist);
+	for (int i = 0; i <= 2048; i++)
+		strbuf_addf(&hist, "cpu=0 probe=normal low_ns=%d end_ns=%d count=1\n", i, i + 1);
+	plant(*state, MON "hist", strbuf_str(&hist));
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
 	strbuf_release(&got.lines);
 }
 
@@ -157,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define ROOTED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 		ROOTED(test_probe_read_gives_the_section_asked_for),
+		ROOTED(test_samples_of_a_probe_are_summed_over_the_cpus),
 		ROOTED(test_probe_control_writes_its_words),
 		ROOTED(test_stall_checks_its_words_before_it_injects),
 		ROOTED(test_stall_waits_until_all_spins_have_ended),

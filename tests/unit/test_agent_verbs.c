@@ -15,10 +15,12 @@ static int check(const char *verb, const char *body, struct err *e)
 static void test_verbs_are_found_by_their_whole_name(void **state)
 {
 	static const char *const names[] = {
-		"cache",       "cat",           "clock",      "dd",          "dmesg", "dmesg-level",
-		"drop-caches", "info",          "irq",        "load-module", "mark",  "mount",
-		"pin-irq",     "probe-control", "probe-read", "sha256",      "stall", "stick",
-		"umount",      "unload",        "usb-port",   "write"};
+		"cache",   "cat",           "clock",       "dd",
+		"dmesg",   "dmesg-level",   "drop-caches", "info",
+		"irq",     "load-module",   "mark",        "mount",
+		"pin-irq", "probe-control", "probe-read",  "probe-samples",
+		"sha256",  "stall",         "stick",       "umount",
+		"unload",  "usb-port",      "write"};
 	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

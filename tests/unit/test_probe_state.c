@@ -71,9 +71,6 @@ static void test_rows_up_to_the_limit_are_taken_and_one_more_refused(void **stat
 	assert_int_equal(probe_state_parse(strbuf_str(&sb), &st, &e), -EPROTO);
 }
 
-#define BUCKET(cpu, probe, low, end, count) \
-	"cpu=" #cpu " probe=" #probe " low_ns=" #low " end_ns=" #end " count=" #count "\n"
-
 static void expect_buckets(const struct trial_histogram *h, const struct trial_bucket *buckets,
 			   size_t n)
 {
@@ -89,11 +86,9 @@ static void test_samples_of_all_cpus_come_together_by_probe(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(probe_samples_parse(
-				 BUCKET(0, normal, 0, 1, 2) BUCKET(0, normal, 64, 66, 3)
-					 BUCKET(1, normal, 31, 32, 1) BUCKET(1, normal, 64, 66, 4)
-						 BUCKET(1, bh, 64, 66, 1) "ok\n",
-				 t, &e),
+	assert_int_equal(probe_samples_parse("normal;0,1,2;64,66,3\nnormal;31,32,1;64,66,4\n"
+					     "bh;64,66,1\nlines=3 samples=11\n",
+					     t, &e),
 			 0);
 	assert_int_equal(t->n_histograms, 2);
 	assert_string_equal(t->histograms[0].probe, "normal");
@@ -108,23 +103,24 @@ static void test_samples_that_cannot_be_are_named_and_none_is_kept(void **state)
 	static const struct {
 		const char *line, *says;
 	} cases[] = {
-		{"cpu=0 probe=normal low_ns=1 count=3\n", "no number 'end_ns='"},
-		{"cpu=0 low_ns=1 end_ns=2 count=3\n", "no bucket in line"},
-		{BUCKET(0, normal, 2, 2, 1), "no bucket in line 'cpu=0 probe=normal low_ns=2"},
-		{BUCKET(0, normal, -1, 2, 1), "no bucket"},
-		{BUCKET(0, normal, 1, 2, 0), "no bucket"},
-		{BUCKET(0, normal, 99, 101, 1), "no bucket"},  /* lies across */
-		{BUCKET(0, normal, 101, 103, 1), "no bucket"}, /* lies across */
-		{BUCKET(0, normal, 100, 103, 1), "no bucket"}, /* another end */
-		{BUCKET(0, normal, 100, 102, 9223372036854775807), "no bucket"},
-		{BUCKET(0, a_name_that_is_too_long, 1, 2, 1), "no bucket"},
+		{"normal;1,3", "samples of probe 'normal': '1,3' is no bucket"},
+		{"normal;1,2,3,4", "'1,2,3,4'"},
+		{"normal;1,2,x", "'1,2,x'"},
+		{"normal;1,2,3;", "'' is no bucket"},
+		{"normal;2,2,1", "'2,2,1'"},
+		{"normal;-1,2,1", "'-1,2,1'"},
+		{"normal;1,2,0", "'1,2,0'"},
+		{"normal;99,101,1", "'99,101,1'"},   /* lies across */
+		{"normal;101,103,1", "'101,103,1'"}, /* lies across */
+		{"normal;100,103,1", "'100,103,1'"}, /* another end */
+		{"normal;100,102,9223372036854775807", "'100,102,9223372036854775807'"},
+		{"a_name_that_is_too_long;1,2,1", "'a_name_that_is_too_long'"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct trial *t = trial_new();
-		auto_free char *text =
-			xasprintf("%s%s", BUCKET(0, normal, 100, 102, 1), cases[i].line);
+		auto_free char *text = xasprintf("normal;100,102,1\n%s\n", cases[i].line);
 		struct err e = {0};
 
 		if (probe_samples_parse(text, t, &e) != -EPROTO)

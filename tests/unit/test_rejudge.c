@@ -89,8 +89,7 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	fill_state(&written.after, 100);
 	written.irq_after.n_cpus = 2;
 	written.irq_after.per_cpu[1] = 42;
-	written.samples = "cpu=0 probe=normal low_ns=8 end_ns=9 count=3\n"
-			  "cpu=1 probe=normal low_ns=8 end_ns=9 count=4\nok\n";
+	written.samples = "normal;8,9,3\nnormal;8,9,4\nok\n";
 	write_trial(dir, 3, &written);
 
 	if (facts_read_trial(path, &facts, &e) < 0)
@@ -139,13 +138,13 @@ static void test_samples_that_cannot_be_are_an_error_that_names_the_file(void **
 	(void)state;
 	memset(&written, 0, sizeof(written));
 	written.log = ten_events(&log);
-	written.samples = "cpu=0 probe=normal low_ns=9 end_ns=8 count=3\n";
+	written.samples = "normal;9,8,3\n";
 	write_trial(dir, 1, &written);
 	event_log_release(&log);
 	assert_true(facts_read_trial(path, &facts, &e) < 0);
 	assert_int_equal(e.kind, ERR_STORE);
 	assert_contains(e.text, path);
-	assert_contains(e.text, "low_ns=9");
+	assert_contains(e.text, "'9,8,3'");
 	unit_rmdir(dir);
 }
 

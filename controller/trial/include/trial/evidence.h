@@ -78,8 +78,7 @@ struct observation {
 	const char *replug_path; /* where the stick came back */
 	int64_t replug_ms;
 	const char *worst_func; /* what held the pool during the worst delay; NULL = unknown */
-	/* lines of the judged probes in latency-mon's "hist", read at the window's end; NULL = not
-	   read */
+	/* the agent's probe-samples of the judged probes, at the window's end; NULL = not read */
 	const char *samples;
 	/* of loads, and of the profile in any scenario; they belong to whoever observes */
 	const struct trial_number *numbers;

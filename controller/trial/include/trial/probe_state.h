@@ -33,8 +33,9 @@ struct probe_state {
 /* ERR_TARGET names the line that is wrong. */
 int probe_state_parse(const char *text, struct probe_state *ret, struct err *e) must_check;
 /*
- * Adds the lines of latency-mon's "hist" (cpu= probe= low_ns= end_ns= count=) to the histograms of
- * a trial. ERR_TARGET names the line that is wrong; the trial has no histograms then.
+ * Adds what the agent's probe-samples says, lines "<probe>;<low ns>,<end ns>,<count>;…" (others
+ * are passed over), to the histograms of a trial. ERR_TARGET names the line that is wrong; the
+ * trial has no histograms then.
  */
 int probe_samples_parse(const char *text, struct trial *t, struct err *e) must_check;
 /* NULL if there is none. */
