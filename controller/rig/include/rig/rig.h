@@ -6,9 +6,9 @@
 #pragma once
 
 #include "kernels/kernels.h"
+#include "rig/faults.h"
 #include "rig/link.h"
 #include "rig/switch_cfg.h"
-#include "rig/faults.h"
 #include "rig/uboot_cfg.h"
 
 /* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
