@@ -275,3 +275,14 @@ char *wall_format(nsec_t wall_ns)
 	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return xstrdup(text);
 }
+
+void wall_night(nsec_t wall_ns, nsec_t now_wall_ns, char ret[11])
+{
+	const nsec_t half_day_ns = 12 * 3600 * NSEC_PER_SEC;
+	auto_free char *night = wall_format(wall_ns - half_day_ns);
+	auto_free char *now = wall_format(now_wall_ns);
+
+	(void)snprintf(ret, 11, "%.10s", strncmp(night, now, 5) == 0 ? night + 5 : night);
+	if (strncmp(night, now, 5) == 0)
+		ret[5] = '\0';
+}

@@ -204,11 +204,13 @@ static void add_comparison(struct strbuf *out, const struct nightly_result *res)
 		strbuf_adds(out, "\n");
 		return;
 	}
-	if (!res->baseline)
+	if (!res->baseline && !res->since.run_id)
 		return;
 	text_add_visible(out, r->kernel_label, strlen(r->kernel_label), 0);
 	strbuf_addf(out, " on %s, %s: ", r->rig, r->scenario);
-	if (res->is_compared) {
+	if (!res->baseline) {
+		strbuf_adds(out, "nothing to compare with");
+	} else if (res->is_compared) {
 		compare_words(&res->change, compare_defaults.confidence, out);
 		strbuf_addf(out, " against run %s", res->baseline->id);
 	} else if (res->differences) {
@@ -216,6 +218,10 @@ static void add_comparison(struct strbuf *out, const struct nightly_result *res)
 		text_add_visible(out, res->differences, strlen(res->differences), 0);
 	} else {
 		strbuf_addf(out, "run %s has nothing to compare with", res->baseline->id);
+	}
+	if (res->since.run_id) {
+		strbuf_adds(out, "; ");
+		news_since_words(&res->since, wall_now(), out);
 	}
 	strbuf_adds(out, "\n");
 }

@@ -47,7 +47,7 @@ static void add_change(struct strbuf *out, const struct request *rq, const struc
 	auto_free char *name = view_kernel_name(c->now);
 	char night[11];
 
-	view_night(c->since->started_wall_ns, wall_now(), night);
+	wall_night(c->since->started_wall_ns, wall_now(), night);
 	strbuf_addf(out,
 		    "<li class=\"change %s\"><span class=sign aria-hidden=true>%s</span><div><p>",
 		    css[c->kind], html_verdict_sign(c->now->result.verdict));

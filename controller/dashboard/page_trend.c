@@ -93,26 +93,14 @@ static int read_trend(struct site *s, const struct request *rq, struct store_tre
 	return store_trend(s->store, &f, ret, e);
 }
 
-/* The level changes of one series, among its newest COMPARE_VALUES_MAX values; true for a point at
-   which one begins. */
+/* True for a point at which a level of this series begins. */
 static void mark_changes(const struct store_trend *t, int64_t series, bool *is_change)
 {
-	int64_t values[COMPARE_VALUES_MAX];
-	size_t index[COMPARE_VALUES_MAX];
-	auto_free struct change_point *points = NULL;
-	size_t n_points = 0;
-	size_t from = COMPARE_VALUES_MAX; /* filled from the end */
+	size_t n = 0;
+	auto_free struct store_change *changes = store_trend_changes(t, t->n, series, &n);
 
-	for (size_t i = t->n; i-- > 0 && from > 0;)
-		if (t->points[i].series == series && t->points[i].worst_us >= 0) {
-			index[--from] = i;
-			values[from] = t->points[i].worst_us;
-		}
-	if (compare_change_points(values + from, COMPARE_VALUES_MAX - from, &compare_defaults,
-				  &points, &n_points) < 0)
-		return;
-	for (size_t i = 0; i < n_points; i++)
-		is_change[index[from + points[i].index]] = true;
+	for (size_t i = 0; i < n; i++)
+		is_change[changes[i].point] = true;
 }
 
 static int by_number(const void *a, const void *b)

@@ -59,17 +59,6 @@ char *view_trend_name(const struct run *r)
 			 text_or_empty(r->rig));
 }
 
-void view_night(int64_t wall_ns, int64_t now_wall_ns, char ret[11])
-{
-	const int64_t half_day_ns = 12 * 3600 * NSEC_PER_SEC;
-	auto_free char *night = wall_format(wall_ns - half_day_ns);
-	auto_free char *now = wall_format(now_wall_ns);
-
-	(void)snprintf(ret, 11, "%.10s", strncmp(night, now, 5) == 0 ? night + 5 : night);
-	if (strncmp(night, now, 5) == 0)
-		ret[5] = '\0';
-}
-
 static bool is_same_text(const char *a, const char *b)
 {
 	return strcmp(text_or_empty(a), text_or_empty(b)) == 0;

@@ -27,9 +27,6 @@ char *view_kernel_name(const struct run *r);
 char *view_kernel_version(const struct run *r);
 /* "board/unplug-read/rig": which trend has the run. Caller frees. */
 char *view_trend_name(const struct run *r);
-/* The night in which wall_ns lies begins at noon UTC of "11-28" (with the year if it is not now's).
-   ret has room for 11 bytes. */
-void view_night(int64_t wall_ns, int64_t now_wall_ns, char ret[11]);
 
 /*
  * A series is what may be compared over time: the same scenario, limit, rig, kernel series

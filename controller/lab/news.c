@@ -62,6 +62,22 @@ static void set_ms(json_t *obj, const char *key, int64_t us)
 		set(obj, key, json_real((double)us / 1000));
 }
 
+void news_since_release(struct news_since *s)
+{
+	util_free(s->run_id);
+	util_free(s->kernel);
+	*s = (struct news_since){0};
+}
+
+void news_since_words(const struct news_since *s, int64_t now_wall_ns, struct strbuf *out)
+{
+	char night[11];
+
+	wall_night(s->started_wall_ns, now_wall_ns, night);
+	strbuf_addf(out, "at %.1f ms since the night of %s (%s), %.1f ms before",
+		    (double)s->after_us / 1000, night, s->kernel, (double)s->before_us / 1000);
+}
+
 void news_json(struct strbuf *out, const struct news *n)
 {
 	json_t *obj = json_object();
@@ -83,6 +99,15 @@ void news_json(struct strbuf *out, const struct news *n)
 		set_text(obj, "was_kernel_label", n->previous->kernel_label);
 		set_text(obj, "was_verdict", verdict_name(n->previous->result.verdict));
 		set_ms(obj, "was_worst_ms", n->previous->result.worst_us);
+	}
+	if (n->since && n->since->run_id) {
+		auto_free char *started = wall_format(n->since->started_wall_ns);
+
+		set_text(obj, "since", started);
+		set_text(obj, "since_run", n->since->run_id);
+		set_text(obj, "since_kernel", n->since->kernel);
+		set_ms(obj, "before_ms", n->since->before_us);
+		set_ms(obj, "level_ms", n->since->after_us);
 	}
 	set_text(obj, "text", n->text);
 	text = json_dumps(obj, JSON_REAL_PRECISION(12) | JSON_COMPACT);

@@ -4,6 +4,7 @@
 
 #include "base/fdio.h"
 #include "lab/check.h"
+#include "store/query.h"
 #include "trial/run_compare.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #define PLAN_FILE_MAX (64u << 10)
 #define ATTEMPTS_MAX  100 /* that a job may be begun; a killed controller costs one each time */
 #define PRIORITY      100
+#define YEAR_NS       (366 * 86400 * NSEC_PER_SEC)
 #define FIRST         1000 /* checks go before all else */
 
 struct night {
@@ -96,11 +98,56 @@ static void result_release(struct nightly_result *res)
 	run_free(res->run);
 	run_free(res->baseline);
 	util_free(res->differences);
+	news_since_release(&res->since);
 }
 
-/* Fills all but the job. */
-static int hold_against(const struct night *n, const struct store_job *j,
-			struct nightly_result *res, struct err *e)
+int nightly_since(struct store *st, const struct run *run, struct news_since *ret, struct err *e)
+{
+	const struct store_trend_filter f = {
+		.rig = run->rig,
+		.rig_class = run->rig_class,
+		.scenario = run->scenario,
+		.since_wall_ns = run->started_wall_ns - YEAR_NS,
+	};
+	auto_free struct store_change *changes = NULL;
+	struct store_trend t = {0};
+	size_t n_changes = 0;
+	size_t at = 0;
+	int r;
+
+	*ret = (struct news_since){0};
+	r = store_trend(st, &f, &t, e);
+	if (r < 0)
+		return r;
+	while (at < t.n && strcmp(t.points[at].run_id, run->id) != 0)
+		at++;
+	if (at < t.n)
+		changes = store_trend_changes(&t, at + 1, t.points[at].series, &n_changes);
+	if (n_changes) {
+		const struct store_change *last = &changes[n_changes - 1];
+		const struct store_point *p = &t.points[last->point];
+
+		*ret = (struct news_since){
+			.run_id = xstrdup(p->run_id),
+			.kernel = xstrdup(t.builds[p->build].name),
+			.started_wall_ns = p->started_wall_ns,
+			.before_us = last->before_us,
+			.after_us = last->after_us,
+		};
+	}
+	store_trend_release(&t);
+	return 0;
+}
+
+static bool is_worth_a_look(const struct nightly_result *res)
+{
+	return res->run->result.verdict == VERDICT_FAIL ||
+	       (res->is_compared && (res->change.change == COMPARE_REGRESSION ||
+				     res->change.change == COMPARE_IMPROVEMENT));
+}
+
+static int hold_against_baseline(const struct night *n, const struct store_job *j,
+				 struct nightly_result *res, struct err *e)
 {
 	auto_strbuf struct strbuf differences = STRBUF_INIT;
 	auto_free char *id = NULL;
@@ -126,6 +173,17 @@ static int hold_against(const struct night *n, const struct store_job *j,
 	res->is_compared =
 		run_compare(res->baseline, res->run, &compare_defaults, &res->change) >= 0;
 	return 0;
+}
+
+/* Fills all but the job. */
+static int hold_against(const struct night *n, const struct store_job *j,
+			struct nightly_result *res, struct err *e)
+{
+	int r = hold_against_baseline(n, j, res, e);
+
+	if (r < 0 || !res->run || !is_worth_a_look(res))
+		return r;
+	return nightly_since(n->cfg->store, res->run, &res->since, e);
 }
 
 void nightly_report_release(struct nightly_report *r)
@@ -174,7 +232,7 @@ static void tell_result(const struct night *n, const struct store_job *j,
 			const struct nightly_result *res)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct news news = {.run = res->run, .previous = res->baseline};
+	struct news news = {.run = res->run, .previous = res->baseline, .since = &res->since};
 
 	if (!res->run) {
 		say(n, "%s: %s%s%s", j->item, store_job_state_name(j->state), j->error ? ": " : "",
@@ -189,6 +247,10 @@ static void tell_result(const struct night *n, const struct store_job *j,
 	} else if (res->differences) {
 		strbuf_addf(&text, "; not compared with run %s: %s", res->baseline->id,
 			    res->differences);
+	}
+	if (res->since.run_id) {
+		strbuf_adds(&text, "; ");
+		news_since_words(&res->since, wall_now(), &text);
 	}
 	news.text = strbuf_str(&text);
 	if (news_of_run(res->baseline, res->run, res->is_compared ? &res->change : NULL,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_trend.c - all runs of a scenario on a rig, as little of each as a chart needs. */
+#include "judge/compare.h"
 #include "store/query.h"
 #include "store_priv.h"
 
@@ -174,4 +175,33 @@ int store_trend(struct store *st, const struct store_trend_filter *f, struct sto
 	free(a.build_series);
 	*ret = trend;
 	return 0;
+}
+
+struct store_change *store_trend_changes(const struct store_trend *t, size_t n, int64_t series,
+					 size_t *ret_n)
+{
+	int64_t values[COMPARE_VALUES_MAX];
+	size_t index[COMPARE_VALUES_MAX];
+	auto_free struct change_point *points = NULL;
+	size_t from = COMPARE_VALUES_MAX; /* filled from the end */
+	struct store_change *changes;
+	size_t n_points = 0;
+
+	for (size_t i = n; i-- > 0 && from > 0;)
+		if (t->points[i].series == series && t->points[i].worst_us >= 0) {
+			index[--from] = i;
+			values[from] = t->points[i].worst_us;
+		}
+	*ret_n = 0;
+	if (compare_change_points(values + from, COMPARE_VALUES_MAX - from, &compare_defaults,
+				  &points, &n_points) < 0 ||
+	    !n_points)
+		return NULL;
+	changes = xcalloc(n_points, sizeof(*changes));
+	for (size_t i = 0; i < n_points; i++)
+		changes[i] = (struct store_change){.point = index[from + points[i].index],
+						   .before_us = points[i].before,
+						   .after_us = points[i].after};
+	*ret_n = n_points;
+	return changes;
 }

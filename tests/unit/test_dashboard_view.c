@@ -61,7 +61,7 @@ static void test_a_night_begins_at_noon_and_names_the_year_only_if_it_is_another
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char night[11];
 
-		view_night(SAMPLE_WALL_NS + cases[i].offset_ns, SAMPLE_WALL_NS, night);
+		wall_night(SAMPLE_WALL_NS + cases[i].offset_ns, SAMPLE_WALL_NS, night);
 		assert_string_equal(night, cases[i].night);
 	}
 }

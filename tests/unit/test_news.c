@@ -106,6 +106,45 @@ static void test_a_program_reads_the_news_on_its_standard_input(void **state)
 	unit_rmdir(dir);
 }
 
+static void test_news_say_since_when_and_in_words(void **state)
+{
+	static char run[] = "20261128-111754-a3f2", kernel[] = "debian-6.1.0-58-amd64";
+	auto_run struct run *r = run_of(VERDICT_FAIL, 812000);
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_strbuf struct strbuf words = STRBUF_INIT;
+	struct news_since since = {.run_id = run,
+				   .kernel = kernel,
+				   .started_wall_ns = SAMPLE_WALL_NS - 2 * 86400 * NSEC_PER_SEC,
+				   .before_us = 4000,
+				   .after_us = 812345};
+	const struct news_since never = {0};
+	struct news n = {.kind = NEWS_NEW_FAIL, .plan = "p", .run = r, .since = &since};
+	const char *at, *first, *build;
+	double before, level;
+	json_t *root;
+
+	(void)state;
+	news_json(&text, &n);
+	root = json_loads(strbuf_str(&text), JSON_REJECT_DUPLICATES, NULL);
+	assert_int_equal(json_unpack(root, "{s:s,s:s,s:s,s:F,s:F}", "since", &at, "since_run",
+				     &first, "since_kernel", &build, "before_ms", &before,
+				     "level_ms", &level),
+			 0);
+	assert_string_equal(at, "2026-11-28T11:17:54Z");
+	assert_string_equal(first, run);
+	assert_string_equal(build, kernel);
+	assert_true(before > 3.9 && before < 4.1 && level > 812.3 && level < 812.4);
+	json_decref(root);
+	news_since_words(&since, SAMPLE_WALL_NS, &words);
+	assert_string_equal(strbuf_str(&words), "at 812.3 ms since the night of 11-27 "
+						"(debian-6.1.0-58-amd64), 4.0 ms before");
+
+	n.since = &never;
+	strbuf_reset(&text);
+	news_json(&text, &n);
+	assert_null(strstr(strbuf_str(&text), "since"));
+}
+
 static void test_a_program_that_fails_is_named(void **state)
 {
 	char *dir = unit_tmpdir();
@@ -139,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_a_change_is_news),
 		cmocka_unit_test(test_a_program_reads_the_news_on_its_standard_input),
+		cmocka_unit_test(test_news_say_since_when_and_in_words),
 		cmocka_unit_test(test_a_program_that_fails_is_named),
 		cmocka_unit_test(test_news_without_a_run_have_the_rig),
 	};

@@ -100,3 +100,6 @@ void waiter_clear_stop(void);
 nsec_t wall_now(void);
 /* "2026-11-30T11:17:54Z" of a wall time. */
 char *wall_format(nsec_t wall_ns);
+/* The night in which wall_ns lies begins at noon UTC of "11-28" (with the year if it is not now's).
+   ret has room for 11 bytes. */
+void wall_night(nsec_t wall_ns, nsec_t now_wall_ns, char ret[11]);

@@ -24,14 +24,26 @@ enum news_kind {
 /* "new-fail", "fixed", "regression", "quarantine", "night-ended". */
 const char *news_kind_name(enum news_kind kind);
 
+/* Since which run the worst delays of a series are at the level that they have now. */
+struct news_since {
+	char *run_id, *kernel; /* owned; NULL = they always were, as far as is known */
+	int64_t started_wall_ns;
+	int64_t before_us, after_us; /* medians of the level before and of this one */
+};
+
+void news_since_release(struct news_since *s);
+/* "at 812.0 ms since the night of 11-28 (debian-6.1.0-57-amd64), 4.0 ms before". */
+void news_since_words(const struct news_since *s, int64_t now_wall_ns, struct strbuf *out);
+
 struct news {
 	enum news_kind kind;
 	const char *plan;
 	int64_t night;
-	const struct run *run;      /* NULL = of none */
-	const struct run *previous; /* what it is compared with; NULL = nothing */
-	const char *rig;            /* if there is no run; NULL = none */
-	const char *text;           /* one sentence */
+	const struct run *run;          /* NULL = of none */
+	const struct run *previous;     /* what it is compared with; NULL = nothing */
+	const struct news_since *since; /* NULL = not known */
+	const char *rig;                /* if there is no run; NULL = none */
+	const char *text;               /* one sentence */
 };
 
 /*

@@ -70,7 +70,15 @@ struct nightly_result {
 	char *differences;    /* conditions that forbid to compare; NULL = none */
 	bool is_compared;
 	struct compare_result change; /* if is_compared */
+	struct news_since since;      /* if it failed, or changed */
 };
+
+/*
+ * Since when the worst delays of the run's series (store_overview()) are at the level that they
+ * have with this run. Nothing of it is set if the level did not change within a year.
+ */
+int nightly_since(struct store *st, const struct run *run, struct news_since *ret,
+		  struct err *e) must_check;
 
 struct nightly_report {
 	int64_t night;

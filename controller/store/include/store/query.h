@@ -62,6 +62,19 @@ int store_trend(struct store *st, const struct store_trend_filter *f, struct sto
 		struct err *e) must_check;
 void store_trend_release(struct store_trend *t);
 
+/* A run with which a series comes to another level. */
+struct store_change {
+	size_t point;                /* of the trend */
+	int64_t before_us, after_us; /* medians of the worst delays of the two levels */
+};
+
+/*
+ * Where a series of the trend's first n points changes its level: compare_change_points() of the
+ * newest COMPARE_VALUES_MAX worst delays, oldest first. NULL and 0 if it does not. Caller frees.
+ */
+struct store_change *store_trend_changes(const struct store_trend *t, size_t n, int64_t series,
+					 size_t *ret_n);
+
 struct store_incident {
 	char *cls, *title;
 	unsigned count;
