@@ -8,10 +8,13 @@
 
 #define CRC_SUFFIX (sizeof(" crc=") - 1 + 8)
 
-/* The last ones are what remains of "DELAY: " when one byte is lost or doubled. */
+/*
+ * The last ones are what remains of "DELAY: " when one byte is lost or doubled, and of one behind a
+ * stamp when something was written into it.
+ */
 const char *const own_anchors[] = {
-	"DELAY", "stallrig-m", "rig-mark ", " due_ns=", " crc=", "probe=",
-	"LAY: ", "DEAY:",      "DELY:",     "DELA:",    "AAY: ", NULL};
+	"DELAY", "stallrig-m", "rig-mark ", " due_ns=", " crc=", "probe=", "LAY: ",
+	"DEAY:", "DELY:",      "DELA:",     "AAY: ",    "] DEL", NULL};
 
 static bool is_digit(char c)
 {

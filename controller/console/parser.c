@@ -228,7 +228,7 @@ static void take_buffered(struct console_parser *p, uint64_t end, unsigned flags
 	}
 	text[line.len] = '\n';
 	line.s = text;
-	line.groups = p->looks_at_all ? GROUP_ALL : scan_groups(p->scan, text, 0, line.len + 1);
+	line.groups = scan_groups(p->scan, text, 0, line.len + 1) | p->groups_always;
 	take_line(p, &line);
 	if (!(flags & LINE_PEEK))
 		note_load(p, end - p->line_offset);
@@ -362,7 +362,7 @@ void console_parser_feed(struct console_parser *p, const void *bytes, size_t n, 
 	p->t_host_ns = t_host_ns;
 	p->integrity.bytes += n;
 	while (at < n) {
-		bool is_at_line = p->len == 0 && !p->has_cr && !p->looks_at_all;
+		bool is_at_line = p->len == 0 && !p->has_cr && !p->groups_always;
 		size_t taken = is_at_line ? take_plain_lines(p, s + at, n - at) : 0;
 
 		at += taken > 0 ? taken : push(p, s + at, n - at);

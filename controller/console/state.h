@@ -56,7 +56,7 @@ struct console_parser {
 	console_event_fn fn;
 	void *self;
 	const struct scan *scan;
-	bool looks_at_all; /* for tests: as if every line had every anchor */
+	unsigned groups_always; /* for tests: as if every line had an anchor of these */
 	console_dump_fn dump_fn;
 	void *dump_self;
 	struct wqdump *wqdump;          /* NULL: none came yet */

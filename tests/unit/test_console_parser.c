@@ -144,6 +144,25 @@ static const char *const innocent_lines[] = {
 	"   \r\n",
 };
 
+static void test_a_byte_written_into_a_delay_makes_it_suspect(void **state)
+{
+	(void)state;
+	for (int at = 0; at <= 5; at++) {
+		for (int c = ' '; c <= '~'; c++) {
+			char line[64];
+
+			(void)snprintf(line, sizeof(line), "[ 1558.625517] %.*s%c%s: 6782\r\n", at,
+				       "DELAY", c, "DELAY" + at);
+			(void)events_of_text(&es, line);
+			if (at == 0 && c == ' ')
+				continue; /* whole */
+			if (es.n != 1 || es.rows[0].ev.cls != CONSOLE_DELAY ||
+			    !es.rows[0].ev.is_suspect)
+				fail_msg("'%s': %s", line, strbuf_str(&es.digest));
+		}
+	}
+}
+
 static void test_healthy_text_gives_no_event(void **state)
 {
 	(void)state;
@@ -538,6 +557,7 @@ static void test_any_split_gives_the_same_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_byte_written_into_a_delay_makes_it_suspect),
 		cmocka_unit_test(test_the_first_report_gives_a_disconnect_and_a_delay),
 		cmocka_unit_test(test_an_extended_delay_gives_all_its_fields),
 		cmocka_unit_test(test_a_delay_that_may_be_incomplete_is_suspect),

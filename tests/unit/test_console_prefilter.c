@@ -51,7 +51,7 @@ static struct console_integrity parse(struct events *es, const struct strbuf *lo
 	struct console_clock_fit fit;
 
 	events_reset(es);
-	p->looks_at_all = is_slow;
+	p->groups_always = is_slow ? GROUP_ALL : 0;
 	console_clock_init(&clock, 0);
 	console_parser_on_dump(p, on_dump, es);
 	console_parser_use_clock(p, &clock);
