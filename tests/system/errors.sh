@@ -48,6 +48,16 @@ head -c 5000 /dev/urandom >"$work/noise.db"
 expect 130 "$stallrig" report --store "$work/noise.db"
 says "noise.db"
 
+# a wrong stick is a bench that is broken, a wrong path is not
+sed -e 's/size_mib: .*/size_mib: 48/' -e 's/file_mib: .*/file_mib: 32/' \
+	"$top/fixtures/rigs/pi4-host.yaml" >"$work/stick.yaml"
+truncate -s 48M "$work/stick"
+expect 0 "$stallrig" stick prepare "$work/stick.yaml" --device "$work/stick" --yes
+expect 130 "$stallrig" stick verify "$work/stick.yaml" --device "$work/stick"
+says "expected 0000"
+expect 129 "$stallrig" stick verify "$work/stick.yaml" --device "$work/no-stick"
+says "no-stick"
+
 # a program that is missing: named with its package
 cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
 mkdir -p "$work/path" "$work/cache" "$cache/sticks"
