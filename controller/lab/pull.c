@@ -25,6 +25,7 @@
 #define ASK_NS           (60 * NSEC_PER_SEC)
 #define ARTIFACT_NS      (1800 * NSEC_PER_SEC)
 #define UNPACK_NS        (600 * NSEC_PER_SEC)
+#define FIRST_LOOK_NS    (86400 * NSEC_PER_SEC) /* how old a job may be, the first time it asks */
 #define FETCH_TRIES      5 /* of a kernel, then the lab says that it cannot be had */
 #define JOB_ATTEMPTS     3
 #define ID_MAX           200           /* bytes of a test's id */
@@ -73,6 +74,10 @@ static void say(const struct pull *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* some of the words are the service's */
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = ' ';
 	p->hooks->say(p->hooks->self, text);
 }
 
@@ -82,6 +87,18 @@ static void set(json_t *obj, const char *key, json_t *value)
 {
 	if (json_object_set_new(obj, key, value) < 0)
 		abort(); /* out of memory, as xcalloc() */
+}
+
+/* What is no UTF-8, as a text that was cut, loses all that is no ASCII. */
+static json_t *text_json(const char *text)
+{
+	json_t *value = json_string(text);
+	auto_free char *ascii = value ? NULL : xstrdup(text);
+
+	for (char *c = ascii; c && *c; c++)
+		if ((unsigned char)*c >= 128)
+			*c = '?';
+	return value ? value : json_string(ascii);
 }
 
 /* "" if it is not there or no string. */
@@ -116,11 +133,16 @@ static int write_json(const char *path, const json_t *value, struct err *e)
 	return r;
 }
 
+static int write_record(const struct pull *p, const char *node, const json_t *record, struct err *e)
+{
+	auto_free char *path = record_path(p, node);
+
+	return write_json(path, record, e);
+}
+
 static int keep(const struct pull *p, const struct pulled *j, struct err *e)
 {
-	auto_free char *path = record_path(p, j->node);
-
-	return write_json(path, j->record, e);
+	return write_record(p, j->node, j->record, e);
 }
 
 static void pulled_free(struct pulled *j)
@@ -148,9 +170,8 @@ static struct pulled *add_open(struct pull *p, const char *node, json_t *record)
 static int close_record(const struct pull *p, const struct pulled *j, const char *state,
 			struct err *e)
 {
-	auto_free char *path = record_path(p, j->node);
 	json_t *record = json_pack("{s:s, s:s}", "node", j->node, "state", state);
-	int r = write_json(path, record, e);
+	int r = write_record(p, j->node, record, e);
 
 	json_decref(record);
 	return r;
@@ -198,10 +219,14 @@ static int load_records(struct pull *p, struct err *e)
 	int n;
 	int r = 0;
 
-	if (file_read(path, 200, &cursor, NULL) >= 0)
+	if (file_read(path, 200, &cursor, NULL) >= 0) {
 		p->cursor = strbuf_take(&cursor);
-	else
-		p->cursor = xstrdup("1970-01-01T00:00:00.000000");
+	} else {
+		auto_free char *first = wall_format(wall_now() - FIRST_LOOK_NS);
+
+		/* without the "Z": the service's times have none */
+		p->cursor = xasprintf("%.19s.000000", first);
+	}
 	n = scandir(p->dir, &list, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
 		const char *dot = strrchr(list[i]->d_name, '.');
@@ -307,6 +332,7 @@ static int take_job(struct pull *p, const char *node, const char *url, struct er
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	json_t *definition;
+	json_t *record;
 	const char *rig;
 	const char *why;
 	int r;
@@ -331,12 +357,16 @@ static int take_job(struct pull *p, const char *node, const char *url, struct er
 		json_decref(definition);
 		return 0;
 	}
+	record = json_pack("{s:s, s:s, s:s, s:o}", "node", node, "state", "taken", "rig", rig,
+			   "definition", definition);
+	r = write_record(p, node, record, e);
+	if (r < 0) {
+		json_decref(record);
+		return r;
+	}
+	(void)add_open(p, node, record);
 	say(p, "job %s for rig %s is taken", node, rig);
-	return keep(p,
-		    add_open(p, node,
-			     json_pack("{s:s, s:s, s:s, s:o}", "node", node, "state", "taken",
-				       "rig", rig, "definition", definition)),
-		    e);
+	return 0;
 }
 
 static int consider(struct pull *p, const json_t *event, struct err *e)
@@ -359,7 +389,8 @@ static int set_cursor(struct pull *p, const char *timestamp, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/cursor", p->dir);
 
-	if (!*timestamp || strcmp(timestamp, p->cursor) == 0)
+	/* all are of one form, so their order is that of the times */
+	if (strcmp(timestamp, p->cursor) <= 0)
 		return 0;
 	free(p->cursor);
 	p->cursor = xstrdup(timestamp);
@@ -512,9 +543,7 @@ static int add_kernel(const struct pull *p, const json_t *definition, const char
 	(void)unlink(image);
 	if (modules && dir_remove(modules, NULL) < 0)
 		say(p, "%s stays", modules);
-	if (r < 0 && e->kind != ERR_STOPPED && e->kind != ERR_INTERNAL)
-		e->code = EBADMSG;
-	return r < 0 ? -e->code : 0;
+	return r < 0 ? r : 0;
 }
 
 /* The job's own kernel is in the store, under a name that follows from where it comes from. */
@@ -540,7 +569,9 @@ static int ensure_kernel(const struct pull *p, const json_t *definition, char **
 	}
 	if (r >= 0)
 		*ret = take(name);
-	return r;
+	else if (e->kind != ERR_STOPPED && r != -EAGAIN && r != -ENOSPC)
+		e->code = EBADMSG; /* it is this job's: the others go on */
+	return r < 0 ? -e->code : 0;
 }
 
 /* ---- from tests to jobs of the queue ---- */
@@ -609,7 +640,7 @@ static json_t *unrun(const char *id, const char *status, const char *why)
 {
 	json_t *t = json_pack("{s:s, s:s}", "id", id, "status", status);
 
-	set(t, "why", json_string(why));
+	set(t, "why", text_json(why));
 	return t;
 }
 
@@ -696,7 +727,7 @@ static int begin(struct pull *p, struct pulled *j, struct err *e)
 	if (r == -EBADMSG || r == -EAGAIN) {
 		/* those that are in the queue already go on; the rest is an error */
 		say(p, "job %s: %s", j->node, e->text);
-		set(j->record, "error", json_string(e->text));
+		set(j->record, "error", text_json(e->text));
 		json_array_foreach(json_object_get(definition, "tests"), i,
 				   test) if (i >= json_array_size(tests))
 			json_array_append_new(tests, unrun(text_of(test, "id"), "error", e->text));
@@ -731,7 +762,7 @@ json_t *pull_test(const char *id, const struct store_job *j, const struct run *r
 		strbuf_adds(&why, *verdict ? verdict : store_job_state_name(j->state));
 	if (j->error && *j->error)
 		strbuf_addf(&why, " (%s)", j->error);
-	set(t, "why", json_string(strbuf_str(&why)));
+	set(t, "why", text_json(strbuf_str(&why)));
 	if (j->started_wall_ns && j->ended_wall_ns >= j->started_wall_ns)
 		set(t, "duration_ms",
 		    json_integer((j->ended_wall_ns - j->started_wall_ns) / NSEC_PER_MSEC));
@@ -778,7 +809,7 @@ json_t *pull_answer(const json_t *tests, const char *system, const char *error)
 			   "metadata", "system", system, "artifacts", "log", strbuf_str(&log));
 	if (error) {
 		set(answer, "error_code", json_string("Infrastructure"));
-		set(answer, "error_msg", json_string(error));
+		set(answer, "error_msg", text_json(error));
 	}
 	return answer;
 }

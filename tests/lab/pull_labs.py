@@ -47,6 +47,10 @@ def equal(what, found, wanted):
     check(f"{what}: {found!r}, expected {wanted!r}", found == wanted)
 
 
+def stamp(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + ".000000"
+
+
 class Service(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
@@ -54,6 +58,7 @@ class Service(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.base = f"http://127.0.0.1:{self.server_address[1]}"
         self.lock = threading.Lock()
+        self.now = time.time()
         self.events = []
         self.files = {}
         self.answers = collections.defaultdict(list)  # by node
@@ -62,11 +67,11 @@ class Service(http.server.ThreadingHTTPServer):
         self.refused = set()  # nodes whose results it does not want
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
-    def offer(self, node, definition, platform="bench", runtime="lab-1", text=None):
-        n = len(self.events)
+    def offer(self, node, definition, platform="bench", runtime="lab-1", text=None, age_s=0):
+        self.now += 1
         self.files[f"/jobs/{node}.json"] = (text or json.dumps(definition)).encode()
         self.events.append({
-            "timestamp": f"2026-11-30T10:00:00.{n:06d}",
+            "timestamp": stamp(self.now - age_s),
             "data": {"data": {"platform": platform, "runtime": runtime}},
             "node": {"id": node, "kind": "job", "state": "done",
                      "artifacts": {"job_definition": f"{self.base}/jobs/{node}.json"}}})
@@ -188,6 +193,9 @@ def test_words(service, lab):
             {"id": "smoke", "type": "ltp", "parameters": "tst_cmdfiles=smoketest"},
             {"id": "typo", "type": "stallrig", "parameters": "scenario=unplug-reed kernel=no"},
             {"id": "word", "type": "stallrig", "parameters": "scenario=unplug-read colour=red"},
+            # cut in the middle of a character
+            {"id": "w\u00f6rt\u001b[31m", "type": "stallrig", "parameters": "\u00e4" * 300},
+            {"id": "cut", "type": "stallrig", "parameters": "x" + "\u00e4" * 300},
             {"id": "path", "type": "stallrig", "parameters": "scenario=../x kernel=no"},
             {"id": "dir", "type": "stallrig", "parameters": "scenario=unplug-read kernel=/no"}]),
         "only-others": service.job("only-others", [{"id": "a", "type": "boot"}]),
@@ -195,6 +203,7 @@ def test_words(service, lab):
     }
     for node, definition in offers.items():
         service.offer(node, definition)
+    service.offer("of-last-week", service.job("of-last-week", [nothing()]), age_s=7 * 86400)
     service.offer("of-another-lab", service.job("of-another-lab", [nothing()]), runtime="lab-2")
     service.offer("of-another-rig", service.job("of-another-rig", [nothing()]), platform="rock")
     other = service.job("other-platform", [nothing()])
@@ -214,10 +223,11 @@ def test_words(service, lab):
           sorted(["taken", "only-others", "no-kernel", "most"]))
     check("each once", all(len(a) == 1 for a in service.answers.values()))
     answer = service.answers["taken"][0]
-    equal("summary", answer["summary"], {"total": 7, "failed": 6})
+    equal("summary", answer["summary"], {"total": 9, "failed": 8})
     equal("tests", {k: v["status"] for k, v in answer["tests"].items()},
           {"nothing": "error", "unplug-read": "error", "smoke": "skip", "typo": "error",
-           "word": "error", "path": "error", "dir": "error"})
+           "word": "error", "path": "error", "dir": "error", "w\u00f6rt\u001b[31m": "error",
+           "cut": "error"})
     equal("rig", answer["metadata"]["system"], "bench")
     equal("whose fault", answer["error_code"], "Infrastructure")
     log = answer["artifacts"]["log"]
@@ -231,6 +241,7 @@ def test_words(service, lab):
     answer = service.answers["no-kernel"][0]
     equal("no artifact", answer["error_msg"], "the job has no artifact 'kernel'")
     equal("jobs in the queue", len(lab.jobs()), 2)
+    check("no escape is said", "\u001b" not in lab.said())
     for text in ("job no-json is left", "no-tests is left: it has no tests",
                  "gone-job is left: http://", "twice is left: two tests have the same id",
                  "many is left: it has no tests, or too many", "no-callback is left"):
