@@ -20,6 +20,7 @@
 #define CONSOLE_BEFORE 400  /* of them before the disconnect */
 #define LANES_MAX      64
 #define BARS_MAX       400 /* drawn in all */
+#define LABEL_PCT      13  /* of the timeline, that a number takes */
 #define DELAY_ID       "d"
 #define LINE_ID        "c"
 
@@ -252,9 +253,28 @@ static size_t list_lanes(const struct trial *t, double offset_ms, struct lane *r
 	return n;
 }
 
-static void add_delay_bar(struct strbuf *out, const struct trial_delay *d, size_t index,
+/* A number beside a bar would lie across the next one, or stand over the edge. */
+static bool has_room(const struct trial *t, const struct trial_delay *d, const struct scale *sc,
+		     double offset_ms)
+{
+	double end = pct(sc, (double)(d->due_us + d->us) / 1000.0 + offset_ms);
+
+	for (size_t i = 0; i < t->n_delays; i++) {
+		const struct trial_delay *other = &t->delays[i];
+		double from_ms = (double)other->due_us / 1000.0 + offset_ms;
+
+		if (other != d && other->cpu == d->cpu && strcmp(other->probe, d->probe) == 0 &&
+		    pct(sc, from_ms) < end + LABEL_PCT &&
+		    pct(sc, from_ms + (double)other->us / 1000.0) > end)
+			return false;
+	}
+	return end + LABEL_PCT < 100;
+}
+
+static void add_delay_bar(struct strbuf *out, const struct trial *t, const struct trial_delay *d,
 			  const struct scale *sc, double offset_ms, int64_t limit_us)
 {
+	size_t index = (size_t)(d - t->delays);
 	double from_ms = (double)d->due_us / 1000.0 + offset_ms;
 	double to_ms = from_ms + (double)d->us / 1000.0;
 	double x = pct(sc, from_ms);
@@ -270,7 +290,7 @@ static void add_delay_bar(struct strbuf *out, const struct trial_delay *d, size_
 	if (width > 12)
 		strbuf_addf(out, "<text class=in x=\"%.2f%%\" dx=6 y=18>%.0f ms</text>", x,
 			    (double)d->us / 1000.0);
-	else if (d->us > limit_us)
+	else if (d->us > limit_us && has_room(t, d, sc, offset_ms))
 		strbuf_addf(out, "<text x=\"%.2f%%\" dx=4 y=18>%.0f ms</text>", x + width,
 			    (double)d->us / 1000.0);
 	strbuf_adds(out, "</a>");
@@ -297,7 +317,7 @@ static void add_delay_lanes(struct strbuf *out, const struct trial *t, const str
 			    d->due_us == CONSOLE_UNKNOWN || !is_of_cut(d, offset_ms) ||
 			    bars++ >= BARS_MAX)
 				continue;
-			add_delay_bar(out, d, i, sc, offset_ms, limit_us);
+			add_delay_bar(out, t, d, sc, offset_ms, limit_us);
 		}
 		strbuf_adds(out, "</svg>\n");
 	}

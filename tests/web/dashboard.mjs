@@ -361,6 +361,14 @@ const livePages = async () => {
 	await page.click("#live-trials a >> nth=0");
 	await page.waitForURL(/\/trials\//);
 	check("the recorded console is shown", await page.locator("ol.console li").count() > 20);
+	const crossing = await page.$$eval("svg.lane", (lanes) => lanes.flatMap((lane) => {
+		const boxes = [...lane.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+
+		return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+			.filter(([, q]) => p.left < q.right && q.left < p.right).map(([b]) => `${a} and ${b}`));
+	}));
+
+	check("no words of the timeline lie across others", !crossing.length, crossing.join(", "));
 	check("the disconnect is marked", await page.locator("ol.console li.anchor").count() === 1);
 	await accessible(page);
 	await shoot(page, "trial");
