@@ -17,11 +17,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define CPUS_MAX 256
-#define RING_PAGES                                                                     \
-	32 /* a power of two; at 199 Hz and with the longest call chains half a second \
-	    */
-#define LOOK_MS 100
+/* Of each ring, a power of two: half a second at 199 Hz with the longest call chains. */
+#define RING_PAGES 32
+#define CPUS_MAX   256
+#define LOOK_MS    100
 
 /* What is counted beside the samples that are kept. */
 struct sampler {
