@@ -48,6 +48,8 @@ missing 130 console-audible --scenario "$scenario"
 scenario=$(changed_scenario plain "$once")
 missing 130 cut-applied --scenario "$scenario" --faults lie=1.0,seed=1
 missing 130 cut-applied --scenario "$scenario" --faults fail=1.0,seed=1
+# a console that went silent after the boot is no quiet kernel
+missing 130 console-audible --scenario "$scenario" --faults console.stuck=1.0,seed=1
 
 # a bench that does not come up is no kernel's fault
 run 130 --scenario "$scenario" "${kernel[@]}" --faults boot.fail=1.0,seed=1
