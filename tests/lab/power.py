@@ -216,6 +216,11 @@ def test_words(base, outlet):
         check(f"{query}: {found[1]}", says in found[1])
     equal("HEAD", http("HEAD", power + "off?hostname=bench&port=1", TOKEN)[0], 405)
     equal("nothing of it switched", contents(outlet + ".log"), before)
+    stuck = base + "api/v1/rigs/stuck/switch/value"
+    status, text = http("PUT", stuck, TOKEN, "0")
+    equal("a switch that does not switch: " + text, (status, "turn_off" in text), (502, True))
+    equal("one that cannot say", http("GET", stuck, TOKEN),
+          (502, "The switch does not say whether it is on\n"))
     equal("a name of a stick", http("GET", power + "off?hostname=bench&port=stick0", TOKEN),
           (200, "OK - accepted request\n"))
     equal("PUT", http("PUT", value, TOKEN, "1"), (200, "1"))
@@ -253,7 +258,7 @@ def test_two_stallrigs(base, outlet, far, server):
     equal("it did not switch", contents(outlet), "1")
     stop(server)
     for rig in ("rest", "pdu"):
-        said = far.run(129, "switch", "off", rig)
+        said = far.run(130, "switch", "off", rig)
         check(said, f"http://{base.split('//')[1]}" in said and TOKEN not in said)
 
 
@@ -282,7 +287,7 @@ def test_pdudaemon(far):
                 break
             time.sleep(0.1)
         equal("what pdudaemon did", contents(outlet), f"7 {state}\n")
-    said = far.run(129, "switch", "on", "lost")
+    said = far.run(130, "switch", "on", "lost")
     check(said, f"{url}/power/control/on: status 500: Invalid request" in said)
     stop(server)
 
@@ -296,6 +301,7 @@ def main():
         "turn_on": ["sh", "-c", f"printf 1 >{outlet}; echo 1 >>{outlet}.log"],
         "turn_off": ["sh", "-c", f"printf 0 >{outlet}; echo 0 >>{outlet}.log"],
         "status": ["grep", "-q", "1", outlet]})
+    near.add_rig("stuck", "exec", {"turn_on": ["false"], "turn_off": ["false"]})
     near.run(0, "lock", "bench", "--for", "1h")  # a store to serve, which knows the rig
     near.run(0, "unlock", "bench")
     token = write(os.path.join(work, "token"), TOKEN + "\n", 0o600)
