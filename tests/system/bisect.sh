@@ -203,7 +203,7 @@ bisect() {
 	"$stallrig" bisect start --repo "$repo" --good good --bad bad --rig "$work/virtual-x86.yaml" \
 		--scenario unplug-unmounted --path drivers/usb/core "$@" >"$work/out" 2>"$work/err" </dev/null &
 	pid=$!
-	kill_after_trials "$pid" 12
+	kill_after_trials "$pid" 6
 	bisect_json
 	cp "$work/run.json" "$work/before.json"
 	no_orphans
@@ -240,7 +240,7 @@ one_module() {
 		cp "$dir/image" "\$STALLRIG_OUT/bzImage"
 		cp "$dir/config" "\$STALLRIG_OUT/config"
 	EOF
-	bisect --ends 4 --confirm 3 --cost cold=20,warm=10,boot=12,trial=6 --build "bash $work/build"
+	bisect --probability 95 --ends 3 --confirm 2 --cost cold=20,warm=10,boot=12,trial=6 --build "bash $work/build"
 }
 
 # The same with git's own bisect, one trial a commit: it believes each, and three of four stalls are
