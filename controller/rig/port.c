@@ -262,13 +262,13 @@ static int adopt(struct port *p, int fd, bool is_connecting, struct err *e)
 	return 0;
 }
 
-static int open_once(struct port *p, bool is_first, struct err *e)
+static int open_once(struct port *p, struct err *e)
 {
 	void *driver = NULL;
 	int fd = -1;
 	int r;
 
-	r = p->ops->open(&p->cfg, is_first, &driver, &fd, e);
+	r = p->ops->open(&p->cfg, &driver, &fd, e);
 	if (r < 0)
 		return r;
 	p->driver = driver;
@@ -283,7 +283,7 @@ static void on_reopen(void *self)
 	struct port *p = self;
 	struct err e = {0};
 
-	if (open_once(p, false, &e) == 0)
+	if (open_once(p, &e) == 0)
 		return;
 	(void)snprintf(p->why, sizeof(p->why), "%s", e.text);
 	set_reopen(p);
@@ -351,7 +351,7 @@ int port_open(struct waiter *w, const struct port_cfg *cfg, rig_console_fn fn, v
 		return err_set(e, ERR_CONFIG, EINVAL, "console driver '%s' is not known",
 			       cfg->driver);
 	}
-	r = open_once(p, true, e);
+	r = open_once(p, e);
 	if (r == 0) {
 		r = waiter_until(w, waiter_now(w) + CONNECT_NS, is_decided, p, e);
 		if (r == 0)

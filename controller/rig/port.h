@@ -35,10 +35,9 @@ struct port_ops {
 	/*
 	 * *ret_fd is non-blocking. Returns 0, or 1 if the connection is still being made (fd
 	 * becomes writable when it is decided). ERR_RIG; -EBUSY, -EACCES and -EINVAL will not pass
-	 * by waiting. is_first: throw away what the kernel kept from earlier.
+	 * by waiting. What the kernel kept from earlier is thrown away.
 	 */
-	int (*open)(const struct port_cfg *cfg, bool is_first, void **ret_self, int *ret_fd,
-		    struct err *e);
+	int (*open)(const struct port_cfg *cfg, void **ret_self, int *ret_fd, struct err *e);
 	void (*close)(void *self, int fd);
 	/* NULL = cannot. Starts (true) or ends a break. */
 	int (*set_break)(void *self, bool is_on, struct err *e);

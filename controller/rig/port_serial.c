@@ -104,8 +104,7 @@ static int set_up(struct sp_port *sp, const struct port_cfg *cfg, struct err *e)
 	return 0;
 }
 
-static int serial_open(const struct port_cfg *cfg, bool is_first, void **ret_self, int *ret_fd,
-		       struct err *e)
+static int serial_open(const struct port_cfg *cfg, void **ret_self, int *ret_fd, struct err *e)
 {
 	auto_free char *node = NULL;
 	struct sp_port *sp = NULL;
@@ -132,7 +131,9 @@ static int serial_open(const struct port_cfg *cfg, bool is_first, void **ret_sel
 	} else {
 		r = sr == SP_OK ? set_up(sp, cfg, e) : sp_err(e, sr, node);
 	}
-	if (r == 0 && is_first)
+	/* A tty echoes and translates until it is set up: what came before is not what was sent,
+	   and its echo must not go to a boot loader. */
+	if (r == 0)
 		(void)sp_flush(sp, SP_BUF_BOTH);
 	if (r < 0) {
 		(void)sp_close(sp);

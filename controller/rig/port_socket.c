@@ -52,15 +52,13 @@ static int tcp_address(const char *text, struct address *ret, struct err *e)
 	return 0;
 }
 
-static int socket_open(const struct port_cfg *cfg, bool is_first, void **ret_self, int *ret_fd,
-		       struct err *e)
+static int socket_open(const struct port_cfg *cfg, void **ret_self, int *ret_fd, struct err *e)
 {
 	struct address to = {.len = 0};
 	auto_fd int fd = -1;
 	int one = 1;
 	int r;
 
-	(void)is_first;
 	r = *cfg->address == '/' ? local_address(cfg->address, &to, e)
 				 : tcp_address(cfg->address, &to, e);
 	if (r < 0)
