@@ -16,9 +16,8 @@ import time
 import urllib.error
 import urllib.request
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-BUILD = os.environ.get("STALLRIG_BUILD", os.path.join(TOP, "build"))
-STALLRIG = os.path.join(BUILD, "stallrig")
+from checks import STALLRIG, TOP, check, equal, print_passed
+
 TOKEN = "a-token-of-this-test"
 SWITCH = """\
     switch:
@@ -29,22 +28,6 @@ SWITCH = """\
 """
 work = tempfile.mkdtemp(prefix="stallrig-power-")
 children = []
-n_checks = 0
-# requests and curl would ask a proxy for loopback, too
-for name in list(os.environ):
-    if name.lower().endswith("_proxy"):
-        del os.environ[name]
-
-
-def check(what, is_true):
-    global n_checks
-    n_checks += 1
-    if not is_true:
-        raise SystemExit(f"FAIL: {what}")
-
-
-def equal(what, found, wanted):
-    check(f"{what}: {found!r}, expected {wanted!r}", found == wanted)
 
 
 def write(path, text, mode=0o644):
@@ -311,7 +294,7 @@ def main():
     test_labgrid(base, outlet, near)
     test_two_stallrigs(base, outlet, far, server)
     test_pdudaemon(far)
-    print(f"{n_checks} passed, 0 failed")
+    print_passed()
 
 
 try:

@@ -22,29 +22,13 @@ import tempfile
 import threading
 import time
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-BUILD = os.environ.get("STALLRIG_BUILD", os.path.join(TOP, "build"))
-STALLRIG = os.path.join(BUILD, "stallrig")
+from checks import STALLRIG, TOP, check, equal, print_passed
+
 TOKEN = "a-token-of-this-test"
 seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 30)
 print("seed", seed)
 chance = random.Random(seed)
 work = tempfile.mkdtemp(prefix="stallrig-pull-")
-n_checks = 0
-for name in list(os.environ):
-    if name.lower().endswith("_proxy"):
-        del os.environ[name]
-
-
-def check(what, is_true):
-    global n_checks
-    n_checks += 1
-    if not is_true:
-        raise SystemExit(f"FAIL: {what}")
-
-
-def equal(what, found, wanted):
-    check(f"{what}: {found!r}, expected {wanted!r}", found == wanted)
 
 
 def stamp(seconds):
@@ -367,7 +351,7 @@ try:
     test_kernel(service, lab)
     test_token(service, lab)
     test_storm(service, lab)
-    print(f"{n_checks} passed, 0 failed")
+    print_passed()
 finally:
     service.shutdown()
     shutil.rmtree(work, ignore_errors=True)

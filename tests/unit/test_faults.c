@@ -4,27 +4,13 @@
 #include "../../controller/rig/boot_fault.h"
 #include "../../controller/rig/port_fault.h"
 #include "base/strbuf.h"
+#include "jump_clock.h"
 #include "unit.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
 #define ROUNDS 200
-
-static nsec_t clock_now(void *self)
-{
-	return *(nsec_t *)self;
-}
-
-/* The test's clock, real readiness. */
-static int clock_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
-{
-	int r = poll(fds, n, 0);
-
-	if (r == 0 && until_ns > *(nsec_t *)self)
-		*(nsec_t *)self = until_ns;
-	return r;
-}
 
 struct fixture {
 	nsec_t now;
@@ -49,7 +35,8 @@ static void on_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	const struct waiter_ops ops = {.now = clock_now, .poll = clock_poll, .self = &f->now};
+	const struct waiter_ops ops = {
+		.now = jump_clock_now, .poll = jump_clock_poll, .self = &f->now};
 	struct err e = {0};
 	int pair[2];
 

@@ -2,26 +2,12 @@
 /* ctest: rig */
 /* QMP against a peer that answers each command with the next planned text. Ids count from 1. */
 #include "../../controller/rig/qmp.h"
+#include "jump_clock.h"
 #include "unit.h"
 
 #include <sys/socket.h>
 
 #define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n"
-
-/* Real sockets, but a clock that jumps when nothing is ready. */
-static nsec_t clock_now(void *self)
-{
-	return *(nsec_t *)self;
-}
-
-static int clock_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
-{
-	int r = poll(fds, n, 0);
-
-	if (r == 0 && until_ns > *(nsec_t *)self)
-		*(nsec_t *)self = until_ns;
-	return r;
-}
 
 struct fixture {
 	nsec_t now;
@@ -82,7 +68,8 @@ static int on_command(void *self, short revents, struct err *e)
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	const struct waiter_ops ops = {.now = clock_now, .poll = clock_poll, .self = &f->now};
+	const struct waiter_ops ops = {
+		.now = jump_clock_now, .poll = jump_clock_poll, .self = &f->now};
 	int size = 1 << 20;
 	int p[2];
 

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: rig */
+#include "jump_clock.h"
 #include "rig/switch.h"
 #include "unit.h"
-
-/* A clock that jumps to whatever is waited for. */
-static nsec_t clock_now(void *self)
-{
-	return *(nsec_t *)self;
-}
-
-static int clock_poll(void *self, struct pollfd *fds, nfds_t n, nsec_t until_ns)
-{
-	(void)fds;
-	(void)n;
-	if (until_ns > *(nsec_t *)self)
-		*(nsec_t *)self = until_ns;
-	return 0;
-}
 
 /* A switch that does what it is told, after 5 ms. */
 struct toy {
@@ -73,7 +59,8 @@ static const struct switch_limits limits = {
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	const struct waiter_ops ops = {.now = clock_now, .poll = clock_poll, .self = &f->now};
+	const struct waiter_ops ops = {
+		.now = jump_clock_now, .poll = jump_clock_poll, .self = &f->now};
 
 	f->now = NSEC_PER_SEC;
 	f->w = waiter_new(&ops);
