@@ -772,12 +772,38 @@ static void leave_out(struct trial *t, const struct scenario *sc)
 		t->evidence[ids[i]].state = EVIDENCE_NOT_NEEDED;
 }
 
+#define LOAD_MARKS 4 /* moments of one dd: a quarter of the file was read, half of it, … */
+
+static void copy_load(struct trial *t, const struct observation *o)
+{
+	const char *p = o->load_progress;
+	int64_t marked = 0; /* the last quarter that has its moment */
+
+	while (p && *p && o->file_bytes > 0) {
+		char *end;
+		int64_t ms = strtoll(p, &end, 10);
+		int64_t bytes = *end == ':' ? strtoll(end + 1, &end, 10) : -1;
+
+		if (bytes < 0 || bytes > INT64_MAX / LOAD_MARKS || (*end && *end != ' '))
+			return;
+		if (bytes * LOAD_MARKS / o->file_bytes > marked) {
+			marked = bytes * LOAD_MARKS / o->file_bytes;
+			trial_add_moment(t,
+					 o->load_started_ns + ms * NSEC_PER_MSEC - o->cut_asked_ns,
+					 "dd", "%" PRId64 " of %" PRId64 " MiB read", bytes >> 20,
+					 o->file_bytes >> 20);
+		}
+		p = *end ? end + 1 : end;
+	}
+}
+
 static void copy_moments(struct trial *t, const struct observation *o)
 {
 	nsec_t t0 = o->cut_asked_ns;
 
 	if (t0 == 0)
 		return;
+	copy_load(t, o);
 	trial_add_moment(t, 0, "cut-asked", "command to the switch");
 	if (o->cut_applied_ns)
 		trial_add_moment(t, o->cut_applied_ns - t0, "cut-applied", "%s",

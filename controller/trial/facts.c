@@ -17,7 +17,19 @@ struct member {
 	 * Recordings of earlier versions may lack a ..._NEWER: it is 0. A PLACE is an index into
 	 * the event log (size_t); in the file it is the place in the console (event_log.h).
 	 */
-	enum { I64, I64_NEWER, TIME, PLACE, INT, UNSIGNED, BOOL, BOOL_NEWER, DOUBLE, TEXT } type;
+	enum {
+		I64,
+		I64_NEWER,
+		TIME,
+		TIME_NEWER,
+		PLACE,
+		INT,
+		UNSIGNED,
+		BOOL,
+		BOOL_NEWER,
+		DOUBLE,
+		TEXT
+	} type;
 };
 
 #define AT(type, member) offsetof(struct type, member)
@@ -54,6 +66,8 @@ static const struct member observation_members[] = {
 	{"worst_func", AT(observation, worst_func), TEXT},
 	{"samples", AT(observation, samples), TEXT},
 	{"load_ms", AT(observation, load_ms), I64},
+	{"load_progress", AT(observation, load_progress), TEXT},
+	{"load_started_ns", AT(observation, load_started_ns), TIME_NEWER},
 	{"machine_broken", AT(observation, machine_broken), TEXT},
 	{"console_losses_before", AT(observation, console_losses_before), I64_NEWER},
 	{"console_losses_after", AT(observation, console_losses_after), I64_NEWER},
@@ -142,7 +156,8 @@ static json_t *member_json(const void *base, const struct member *m, nsec_t t0_n
 	case I64:
 	case I64_NEWER:
 		return json_integer(*(const int64_t *)p);
-	case TIME: {
+	case TIME:
+	case TIME_NEWER: {
 		int64_t t = *(const int64_t *)p;
 
 		return json_integer(t ? t - t0_ns : 0);
@@ -197,7 +212,8 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 		v = earlier_index(o, m->name);
 
 	if (!v)
-		return m->type == TEXT || m->type == I64_NEWER || m->type == BOOL_NEWER;
+		return m->type == TEXT || m->type == I64_NEWER || m->type == TIME_NEWER ||
+		       m->type == BOOL_NEWER;
 	is_right = m->type == TEXT                            ? json_is_string(v)
 		   : m->type == BOOL || m->type == BOOL_NEWER ? json_is_boolean(v)
 		   : m->type == DOUBLE                        ? json_is_number(v)
@@ -208,6 +224,7 @@ static bool get_member(const json_t *o, void *base, const struct member *m)
 	case I64:
 	case I64_NEWER:
 	case TIME:
+	case TIME_NEWER:
 		*(int64_t *)p = json_integer_value(v);
 		break;
 	case PLACE:

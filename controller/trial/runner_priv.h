@@ -44,7 +44,8 @@ struct runner {
 	char mark_end[33];
 	char replug_path[64];
 	char worst_func[64];
-	struct strbuf samples; /* as obs has them */
+	char load_progress[8192]; /* observation.load_progress: two words a second */
+	struct strbuf samples;    /* as obs has them */
 	char failed_why[256];
 	char *environment_now;
 	struct trial_number *numbers;  /* of the loads, as obs has them */

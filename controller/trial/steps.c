@@ -311,6 +311,29 @@ static int hold_device(struct runner *rn, struct err *e)
 	return r;
 }
 
+/* The lines "bytes=N elapsed_ms=N" of dd's reply, the last of which is its end. */
+static void note_progress(struct runner *rn, const char *reply)
+{
+	size_t len = 0;
+
+	rn->load_progress[0] = '\0';
+	for (const char *line = reply; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		auto_free char *one = xasprintf("%.*s", (int)strcspn(line, "\n"), line);
+		auto_free char *word = NULL;
+		int64_t bytes, ms;
+
+		if (!parse_pair_i64(one, "bytes", &bytes) ||
+		    !parse_pair_i64(one, "elapsed_ms", &ms))
+			continue;
+		word = xasprintf("%s%" PRId64 ":%" PRId64, len ? " " : "", ms, bytes);
+		if (len + strlen(word) >= sizeof(rn->load_progress))
+			break;
+		memcpy(rn->load_progress + len, word, strlen(word) + 1);
+		len += strlen(word);
+	}
+	rn->obs.load_progress = rn->load_progress;
+}
+
 static int step_load(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
@@ -348,12 +371,14 @@ static int step_load(struct runner *rn, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	rn->obs.load_started_ns = waiter_now(rn->w);
 	r = link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, &reply, e,
 		      "dd if=%s of=/dev/null bs=%uk count=%u", rn->file_path,
 		      rn->sc->load.block_kib, rig->stick.file_mib * 1024 / rn->sc->load.block_kib);
 	if (r < 0)
 		return r;
 	rn->obs.load_ms = (waiter_now(rn->w) - t_start) / NSEC_PER_MSEC;
+	note_progress(rn, strbuf_str(&reply));
 	if (is_mounted) {
 		r = check_content(rn, e);
 		if (r < 0)

@@ -566,6 +566,52 @@ static void test_an_error_of_a_step_is_its_missing_evidence(void **state)
 
 #define WITH(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
+static const struct trial_moment *find_moment(const struct trial *t, const char *what, size_t nth)
+{
+	for (size_t i = 0; i < t->n_moments; i++)
+		if (strcmp(t->moments[i].what, what) == 0 && nth-- == 0)
+			return &t->moments[i];
+	return NULL;
+}
+
+static void test_the_progress_of_dd_is_on_the_timeline(void **state)
+{
+	/* more than once in a quarter, two quarters at once, and its end */
+	static const char progress[] =
+		"100:10000000 500:140000000 600:150000000 900:500000000 1000:536870912";
+	static const struct {
+		int64_t t_ms;
+		const char *detail;
+	} wanted[] = {{-1400, "133 of 512 MiB read"},
+		      {-1000, "476 of 512 MiB read"},
+		      {-900, "512 of 512 MiB read"}};
+	static const char *const broken[] = {
+		"x", "5", "5:", "5:-1", "5:6x", "5:9223372036854775807"};
+	struct fixture *f = *state;
+
+	f->o->load_started_ns = 100 * NSEC_PER_MSEC;
+	f->o->load_progress = progress;
+	judge(f);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const struct trial_moment *m = find_moment(f->t, "dd", i);
+
+		assert_non_null(m);
+		assert_int_equal(m->t_ns, wanted[i].t_ms * NSEC_PER_MSEC);
+		assert_string_equal(m->detail, wanted[i].detail);
+	}
+	assert_null(find_moment(f->t, "dd", ARRAY_SIZE(wanted)));
+
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		f->o->load_progress = broken[i];
+		judge(f);
+		assert_null(find_moment(f->t, "dd", 0));
+	}
+	f->o->load_progress = progress;
+	f->o->file_bytes = 0;
+	judge(f);
+	assert_null(find_moment(f->t, "dd", 0));
+}
+
 static void test_a_delay_that_printing_may_have_made_is_no_sample(void **state)
 {
 	struct fixture *f = *state;
@@ -640,6 +686,7 @@ int main(void)
 		WITH(test_a_stick_that_came_back_elsewhere_is_noticed),
 		WITH(test_an_error_of_a_step_is_its_missing_evidence),
 		WITH(test_a_crash_is_neither_valid_nor_invalid),
+		WITH(test_the_progress_of_dd_is_on_the_timeline),
 		WITH(test_a_delay_that_printing_may_have_made_is_no_sample),
 	};
 

@@ -86,6 +86,9 @@ struct observation {
 	unsigned loads_done, loads_planned;
 	const char *machine_broken; /* a line on the console that says so; NULL or "" = none */
 	int64_t load_ms;            /* from mount to the end of dd; 0 = not loaded */
+	/* how far dd was: words "MS:BYTES", milliseconds since load_started_ns; NULL = unknown */
+	const char *load_progress;
+	nsec_t load_started_ns;
 };
 
 /*
