@@ -129,7 +129,7 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *self)
 	long status = 0;
 
 	(void)curl_easy_getinfo(a->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (a->q->file > 0 && status >= 200 && status < 300) {
+	if (a->q->file > 0 && http_is_success((unsigned)status)) {
 		a->file_error = used < n ? EFBIG : -fd_write_all(a->q->file, bytes, n);
 		if (a->file_error)
 			return CURL_WRITEFUNC_ERROR;

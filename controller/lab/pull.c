@@ -910,7 +910,7 @@ static int post(struct pull *p, const struct pulled *j, struct err *e)
 			e->code = EAGAIN;
 		return -e->code;
 	}
-	if (status >= 200 && status < 300) {
+	if (http_is_success(status)) {
 		say(p, "job %s: answered", j->node);
 		return close_record(p, j, "answered", e);
 	}

@@ -39,7 +39,7 @@ static int try_once(const struct send_cfg *cfg, const struct strbuf *json, struc
 		return 1;
 	if (r < 0)
 		return r;
-	if (status >= 200 && status < 300)
+	if (http_is_success(status))
 		return 0;
 	text_add_visible(&shown, strbuf_str(answer), answer->len, SAID_MAX);
 	r = err_set(e, ERR_CONFIG, status == 401 || status == 403 ? EACCES : EIO,

@@ -77,7 +77,7 @@ static int ask(struct switch_http *s, const char *method, const char *url, const
 	if (r < 0)
 		return e->kind == ERR_CONFIG ? err_rekind(e, ERR_RIG) : r;
 	trim(answer);
-	if (status >= 200 && status < 300)
+	if (http_is_success(status))
 		return 0;
 	add_said(&said, answer);
 	return err_set(e, ERR_RIG, status == 401 || status == 403 ? EACCES : EIO,

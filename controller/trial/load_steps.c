@@ -279,7 +279,7 @@ static int record_words(struct runner *rn, struct err *e)
 int step_loads(struct runner *rn, struct err *e)
 {
 	struct err late = {0};
-	int r = 0;
+	int r;
 
 	rn->obs.n_numbers = 0;
 	r = profiling_begin(rn, e);

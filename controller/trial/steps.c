@@ -314,16 +314,18 @@ static int hold_device(struct runner *rn, struct err *e)
 /* The lines "bytes=N elapsed_ms=N" of dd's reply, the last of which is its end. */
 static void note_progress(struct runner *rn, const char *reply)
 {
+	auto_free char *copy = xstrdup(reply);
+	char *rest = copy;
+	const char *line;
 	size_t len = 0;
 
 	rn->load_progress[0] = '\0';
-	for (const char *line = reply; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		auto_free char *one = xasprintf("%.*s", (int)strcspn(line, "\n"), line);
+	while ((line = strsep(&rest, "\n"))) {
 		auto_free char *word = NULL;
 		int64_t bytes, ms;
 
-		if (!parse_pair_i64(one, "bytes", &bytes) ||
-		    !parse_pair_i64(one, "elapsed_ms", &ms))
+		if (!parse_pair_i64(line, "bytes", &bytes) ||
+		    !parse_pair_i64(line, "elapsed_ms", &ms))
 			continue;
 		word = xasprintf("%s%" PRId64 ":%" PRId64, len ? " " : "", ms, bytes);
 		if (len + strlen(word) >= sizeof(rn->load_progress))

@@ -35,6 +35,11 @@ struct http_ask {
 int http_ask(const struct http_ask *q, struct strbuf *ret_body, unsigned *ret_status,
 	     struct err *e) must_check;
 
+static inline bool http_is_success(unsigned status)
+{
+	return status >= 200 && status < 300;
+}
+
 /* Can be asked: http:// or https://, with a host. */
 bool http_is_url(const char *url);
 /* Without user name, password, query and fragment. Caller frees. */
