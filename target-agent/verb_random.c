@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verb_random.c - random reads or writes past the page cache by a number of processes: IOPS, the
- * worst second, latencies.
+ * verb_random.c - random reads or writes past the page cache by a number of processes, or by fio:
+ * IOPS, the worst second, latencies.
  */
 #include "base/parse.h"
 #include "base/rng.h"
+#include "fio.h"
 #include "hist.h"
 #include "team.h"
 
@@ -173,6 +174,7 @@ int verb_random(struct request *rq, struct err *e)
 	static struct team team; /* too large for a stack, and there is one load a worker */
 	struct random_load l = {0};
 	const char *op = NULL;
+	const char *program = request_get(rq, "program");
 	size_t map_bytes;
 	int64_t start_ns;
 	int r;
@@ -195,6 +197,9 @@ int verb_random(struct request *rq, struct err *e)
 	if (strcmp(op, "read") != 0 && strcmp(op, "write") != 0)
 		return err_set(e, ERR_TARGET, EINVAL, "random: op '%.32s' is not read or write",
 			       op);
+	if (program && strcmp(program, "fio") != 0)
+		return err_set(e, ERR_TARGET, EINVAL, "random: program '%.32s' is not fio",
+			       program);
 	l.is_write = strcmp(op, "write") == 0;
 	l.flags = (l.is_write ? O_WRONLY : O_RDONLY) | (is_direct ? O_DIRECT : 0);
 	l.block_bytes = block_kib * 1024;
@@ -208,6 +213,18 @@ int verb_random(struct request *rq, struct err *e)
 		return err_set(e, ERR_TARGET, EINVAL,
 			       "random: %s: %" PRIu64 " bytes hold no block of %" PRIu64 " KiB",
 			       l.path, size, block_kib);
+	if (program) {
+		const struct fio_load by_fio = {.path = l.path,
+						.is_write = l.is_write,
+						.is_direct = is_direct,
+						.jobs = (unsigned)jobs,
+						.seconds = (unsigned)seconds,
+						.block_kib = (unsigned)block_kib,
+						.n_blocks = l.n_blocks,
+						.seed = seed};
+
+		return fio_run(rq, &by_fio, e);
+	}
 
 	map_bytes = jobs * sizeof(*l.counts);
 	l.counts = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

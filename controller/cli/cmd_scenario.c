@@ -262,10 +262,10 @@ static void add_load(struct strbuf *out, unsigned *number, const struct scenario
 			    l->iflag || l->oflag ? ", flags " : "",
 			    l->iflag ? l->iflag : text_or_empty(l->oflag), l->seconds);
 	else
-		strbuf_addf(&text, "random %s of %u KiB %s %s past the page cache for %u s",
+		strbuf_addf(&text, "random %s of %u KiB %s %s past the page cache for %u s%s%s",
 			    strcmp(l->kind, "random-read") == 0 ? "reads" : "writes", l->block_kib,
 			    strcmp(l->kind, "random-read") == 0 ? "from" : "to", l->path,
-			    l->seconds);
+			    l->seconds, l->program ? ", made by " : "", text_or_empty(l->program));
 	if (strcmp(l->kind, "sh") != 0) {
 		strbuf_adds(&text, ", by ");
 		for (unsigned i = 0; i < l->jobs_count; i++)

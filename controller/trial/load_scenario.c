@@ -42,6 +42,7 @@ static const cyaml_schema_field_t load_fields[] = {
 	OPTIONAL_UINT("block_kib", struct scenario_load, block_kib),
 	OPTIONAL_UINT("count", struct scenario_load, count),
 	OPTIONAL_UINT("seed", struct scenario_load, seed),
+	OPTIONAL_TEXT("program", struct scenario_load, program),
 	OPTIONAL_TEXT("iflag", struct scenario_load, iflag),
 	OPTIONAL_TEXT("oflag", struct scenario_load, oflag),
 	OPTIONAL_TEXT("conv", struct scenario_load, conv),
@@ -108,16 +109,16 @@ static const struct {
 	const char *needs; /* the one key that says what it is about */
 	const char *takes; /* further keys, ' ' around each */
 } kinds[] = {
-	{"random-read", "path", " jobs block_kib seed "},
-	{"random-write", "path", " jobs block_kib seed "},
+	{"random-read", "path", " jobs block_kib seed program "},
+	{"random-write", "path", " jobs block_kib seed program "},
 	{"dd", "path", " jobs block_kib count to iflag oflag conv "},
 	{"walk", "path", " jobs "},
 	{"sh", "command", " is_value "},
 };
 
-static const char *const special_keys[] = {"path",  "command", "jobs",    "block_kib",
-					   "seed",  "count",   "to",      "iflag",
-					   "oflag", "conv",    "is_value"};
+static const char *const special_keys[] = {"path",  "command", "jobs",     "block_kib",
+					   "seed",  "count",   "to",       "iflag",
+					   "oflag", "conv",    "is_value", "program"};
 
 static int check_number(const struct yaml_doc *doc, const char *at, const char *key, unsigned v,
 			unsigned min, unsigned max, struct err *e)
@@ -187,6 +188,7 @@ static int check_load(const struct scenario *sc, unsigned i, const struct yaml_d
 	auto_free char *at = xasprintf("loads[%u]", i);
 	auto_free char *name = xasprintf("%s.name", at);
 	auto_free char *kind_at = xasprintf("%s.kind", at);
+	auto_free char *program = xasprintf("%s.program", at);
 	size_t kind = 0;
 	int r;
 
@@ -208,6 +210,8 @@ static int check_load(const struct scenario *sc, unsigned i, const struct yaml_d
 		r = check_number(doc, at, "seconds", l->seconds, 1, SECONDS_MAX, e);
 	if (r == 0)
 		r = check_number(doc, at, "block_kib", l->block_kib, 1, 1024, e);
+	if (r == 0 && l->program && strcmp(l->program, "fio") != 0)
+		r = yaml_complain(doc, program, e, "must be 'fio', or be left out");
 	for (unsigned k = 0; r == 0 && k < l->jobs_count; k++) {
 		auto_free char *key = xasprintf("jobs[%u]", k);
 

@@ -82,6 +82,7 @@ static void build_request(const struct scenario_load *l, unsigned jobs, struct s
 			    strcmp(l->kind, "random-write") == 0 ? "write" : "read", jobs,
 			    l->seconds, l->block_kib, l->seed);
 		add_word(out, "path", l->path);
+		add_word(out, "program", l->program);
 	}
 	strbuf_adds(out, " bg=1");
 }

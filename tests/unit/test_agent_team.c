@@ -3,6 +3,7 @@
 /* The loads of many processes, on files of this machine: random, walk, dds, sh. */
 #include "agent_unit.h"
 #include "base/parse.h"
+#include "fio.h"
 #include "team.h"
 
 #include <signal.h>
@@ -178,7 +179,9 @@ static void test_random_refuses_what_it_cannot_do(void **state)
 		{"path=/dev/null op=read jobs=513", "ERANGE"},
 		{"path=/dev/null op=read seconds=601", "ERANGE"},
 		{"path=/dev/null op=read block_kib=1025", "ERANGE"},
-		{"path=/dev/null", "EINVAL random: takes 2 to 8 words"},
+		{"path=/dev/zero op=read program=dd", "EINVAL random: program 'dd' is not fio"},
+		{"path=/dev/null op=read direct=0 program=fio", "hold no block"},
+		{"path=/dev/null", "EINVAL random: takes 2 to 9 words"},
 	};
 	struct answered got = {0};
 
@@ -188,6 +191,132 @@ static void test_random_refuses_what_it_cannot_do(void **state)
 		assert_true(run_verb(*state, body, &got) < 0);
 		assert_contains(got.err, cases[i].expected);
 	}
+}
+
+/* --- fio ---- */
+
+static void test_fio_answers_in_the_same_words(void **state)
+{
+	static const char *const ops[] = {"read", "write"};
+	const char *root = *state;
+	struct answered got = {0};
+	static char text[65537];
+
+	memset(text, 'x', sizeof(text) - 1);
+	/* a colon separates files in fio's language */
+	plant(root, "/disk:0", text);
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		auto_free char *body =
+			xasprintf("random path=%s/disk:0 op=%s jobs=2 seconds=1 block_kib=4 "
+				  "direct=0 program=fio",
+				  root, ops[i]);
+
+		if (run_verb(root, body, &got) < 0)
+			fail_msg("%s", got.err);
+		assert_true(number_in(got.ok, "ios") > 0);
+		assert_in_range(number_in(got.ok, "elapsed_ms"), 900, 20000);
+		assert_true(number_in(got.ok, "iops") > 0);
+		assert_true(number_in(got.ok, "p50_us") <= number_in(got.ok, "p99_us"));
+		assert_true(number_in(got.ok, "p99_us") <= number_in(got.ok, "max_us"));
+		assert_true(number_in(got.ok, "cpu_us") > 0);
+		assert_int_equal(number_in(got.ok, "errors"), 0);
+		assert_int_equal(number_in(got.ok, "killed"), 0);
+		assert_int_equal(number_in(got.ok, "stuck"), 0);
+	}
+	strbuf_release(&got.lines);
+}
+
+static void test_a_target_without_fio_says_so(void **state)
+{
+	auto_free char *path = xstrdup(getenv("PATH"));
+	auto_free char *body = xasprintf("random path=%s/disk op=read program=fio", (char *)*state);
+	struct answered got = {0};
+	static char text[8193];
+	int r;
+
+	memset(text, 'x', sizeof(text) - 1);
+	plant(*state, "/disk", text);
+	assert_int_equal(setenv("PATH", *state, 1), 0);
+	r = run_verb(*state, body, &got);
+	assert_int_equal(setenv("PATH", path, 1), 0);
+	assert_int_equal(r, -ENOENT);
+	assert_contains(got.err, "ENOENT fio");
+}
+
+/* What stands in the place of fio says whatever it is told to. */
+static void with_a_fio_that(const char *root, const char *does, struct answered *got)
+{
+	auto_free char *path = xstrdup(getenv("PATH"));
+	auto_free char *both = xasprintf("%s:%s", root, path);
+	auto_free char *program = xasprintf("%s/fio", root);
+	auto_free char *disk = xasprintf("%s/disk", root);
+	auto_free char *script = xasprintf("#!/bin/sh\n%s\n", does);
+	auto_free char *body = xasprintf("random path=%s/disk op=read program=fio seconds=1", root);
+
+	plant(root, "/disk", "x");
+	assert_int_equal(truncate(disk, 8192), 0);
+	plant(root, "/fio", script);
+	assert_int_equal(chmod(program, 0755), 0);
+	assert_int_equal(setenv("PATH", both, 1), 0);
+	(void)run_verb(root, body, got);
+	assert_int_equal(setenv("PATH", path, 1), 0);
+}
+
+static void test_a_fio_that_says_no_result_is_quoted(void **state)
+{
+	struct answered got = {0};
+
+	with_a_fio_that(*state, "echo 'fio: no such engine'; exit 1", &got);
+	assert_contains(got.err, "EIO fio: exit 1: fio: no such engine");
+	with_a_fio_that(*state, "kill -9 $$", &got);
+	assert_contains(got.err, "EIO fio: exit 137: it said nothing");
+	/* longer than any line that it has room for */
+	with_a_fio_that(*state, "head -c 100000 /dev/zero | tr '\\0' 3; echo", &got);
+	assert_contains(got.err, "EIO fio: exit 0: 333");
+}
+
+static void test_lines_of_fio_are_read_or_refused(void **state)
+{
+	/* of a run with two jobs of a second, the parts in between left out */
+	const struct fio_load l = {.jobs = 2, .block_kib = 4};
+	static const char zeros[] = "0;0;0;0;0;0;0.0;0.0;0;0;0.0;0.0;50.000000%=0;99.000000%=0;";
+	auto_strbuf struct strbuf line = STRBUF_INIT;
+	auto_strbuf struct strbuf bad = STRBUF_INIT;
+	struct fio_report rep = {0};
+
+	(void)state;
+	strbuf_adds(&line, "3;fio-3.33;random;0;5;");
+	strbuf_adds(&line, "111372;110817;27704;1005;0;0;0.0;0.0;0;9159;71.609912;370.508569;");
+	strbuf_adds(&line, "50.000000%=1;99.000000%=1712;");
+	for (unsigned i = 0; i < 18; i++)
+		strbuf_adds(&line, "0%=0;");
+	strbuf_adds(&line, "0;9160;71.6;370.5;1;2;100.0%;3.0;4.0;");
+	strbuf_adds(&line, zeros);
+	for (unsigned i = 0; i < 18; i++)
+		strbuf_adds(&line, "0%=0;");
+	strbuf_adds(&line, "0;0;0.0;0.0;0;0;0.0%;0.0;0.0;");
+	strbuf_adds(&line, "0.597907%;14.748381%;11441;0;21");
+	assert_true(fio_report_parse(strbuf_str(&line), &l, &rep));
+	assert_int_equal(rep.ios, 27843);
+	assert_int_equal(rep.iops, 27704);
+	assert_int_equal(rep.elapsed_ms, 1005);
+	assert_int_equal(rep.p50_us, 1);
+	assert_int_equal(rep.p99_us, 1712);
+	assert_int_equal(rep.max_us, 9160);
+	assert_int_equal(rep.first_errno, 5);
+	/* 15.346288 % of two jobs' 1.005 s */
+	assert_in_range(rep.cpu_us, 308460, 308461);
+
+	/* cut off anywhere before the CPU time, and of another version */
+	for (size_t n = 0; n + 12 < line.len; n++) {
+		strbuf_reset(&bad);
+		strbuf_addf(&bad, "%.*s", (int)n, strbuf_str(&line));
+		if (strstr(strbuf_str(&bad), "%;14.748381%"))
+			break;
+		assert_false(fio_report_parse(strbuf_str(&bad), &l, &rep));
+	}
+	line.data[0] = '5';
+	assert_false(fio_report_parse(strbuf_str(&line), &l, &rep));
 }
 
 /* --- walk ---- */
@@ -310,6 +439,12 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_random_refuses_what_it_cannot_do, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_fio_answers_in_the_same_words, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_target_without_fio_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_fio_that_says_no_result_is_quoted, setup,
+						teardown),
+		cmocka_unit_test(test_lines_of_fio_are_read_or_refused),
 		cmocka_unit_test_setup_teardown(test_walk_sees_each_entry_once_however_many_walk,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_walk_wants_a_folder, setup, teardown),

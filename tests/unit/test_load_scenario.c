@@ -130,6 +130,8 @@ static void test_mistakes_are_named_with_their_place(void **state)
 		{"kind: random-read", "kind: random", "not one of: random-read"},
 		{"path: /dev/nvme0n1", "block_kib: 4", "needs this key"},
 		{"jobs: [1, 8]", "iflag: direct", "has no such key"},
+		{"jobs: [1, 8]", "program: dd", "loads[0].program: 'dd': must be 'fio'"},
+		{"command: echo 5", "command: echo 5, program: fio", "has no such key"},
 		{"jobs: [1, 8]", "block_kib: 1025", "outside 1..1024"},
 		{"name: say", "name: rd", "stands twice"},
 		{"name: say", "name: Say", "small letters"},

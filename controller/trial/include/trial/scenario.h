@@ -26,6 +26,7 @@ struct scenario_load {
 	unsigned seconds;          /* how long; for walk and sh at most */
 	unsigned block_kib, count; /* dd: count 0 = to the end of the file */
 	unsigned seed;
+	char *program;              /* random-…: "fio"; NULL = the agent itself */
 	char *iflag, *oflag, *conv; /* dd; NULL = none */
 	bool is_value;              /* sh: its last line is a number, which is what it measures */
 };
