@@ -264,6 +264,31 @@ int http_ask(const struct http_ask *q, struct strbuf *ret_body, unsigned *ret_st
 	return 0;
 }
 
+/* ---- refusals ---- */
+
+void http_add_said(struct strbuf *out, const struct strbuf *body)
+{
+	for (size_t i = 0; i < body->len; i++) {
+		char c = body->data[i];
+
+		if (i == HTTP_SAID_MAX) {
+			strbuf_adds(out, "…");
+			return;
+		}
+		strbuf_addf(out, "%c", c >= ' ' && c <= '~' ? c : ' ');
+	}
+}
+
+int http_refused(const char *url, unsigned status, const struct strbuf *body, struct err *e)
+{
+	auto_free char *shown = http_url_shown(url);
+	auto_strbuf struct strbuf said = STRBUF_INIT;
+
+	http_add_said(&said, body);
+	return err_set(e, ERR_CONFIG, status == 401 || status == 403 ? EACCES : EIO,
+		       "%s: status %u%s%s", shown, status, said.len ? ": " : "", strbuf_str(&said));
+}
+
 /* ---- URLs ---- */
 
 bool http_is_url(const char *url)

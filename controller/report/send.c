@@ -3,14 +3,6 @@
 #include "report/send.h"
 
 #include "base/http_ask.h"
-#include "report/text.h"
-
-#define SAID_MAX 200 /* columns of an answer in an error */
-
-static bool heals(unsigned status)
-{
-	return status == 408 || status == 429 || status >= 500;
-}
 
 /* 0 = taken, 1 = try again (e says why), negative = for good. */
 static int try_once(const struct send_cfg *cfg, const struct strbuf *json, struct strbuf *answer,
@@ -28,8 +20,6 @@ static int try_once(const struct send_cfg *cfg, const struct strbuf *json, struc
 		.answer_max = SEND_ANSWER_MAX,
 		.w = cfg->w,
 	};
-	auto_strbuf struct strbuf shown = STRBUF_INIT;
-	auto_free char *url = http_url_shown(cfg->url);
 	unsigned status = 0;
 	int r;
 
@@ -41,10 +31,8 @@ static int try_once(const struct send_cfg *cfg, const struct strbuf *json, struc
 		return r;
 	if (http_is_success(status))
 		return 0;
-	text_add_visible(&shown, strbuf_str(answer), answer->len, SAID_MAX);
-	r = err_set(e, ERR_CONFIG, status == 401 || status == 403 ? EACCES : EIO,
-		    "%s: status %u: %s", url, status, strbuf_str(&shown));
-	return heals(status) ? 1 : r;
+	r = http_refused(cfg->url, status, answer, e);
+	return http_may_heal(status) ? 1 : r;
 }
 
 int send_json(const struct send_cfg *cfg, const struct strbuf *json, struct strbuf *ret_answer,

@@ -17,7 +17,6 @@
 #define GET_MS     4000  /* a guardian's get() has to be done in five seconds */
 #define AGAIN_MS   100   /* between questions whether it has changed */
 #define ANSWER_MAX 65536 /* bytes */
-#define SAID_MAX   120   /* bytes of an answer in an error */
 
 struct switch_http {
 	const struct switch_cfg *cfg; /* not owned */
@@ -32,20 +31,6 @@ struct switch_http {
 	regex_t matches[2];     /* what it says, if has_matches */
 	bool has_matches;
 };
-
-/* What a service said, so that it can stand in one line of an error. */
-static void add_said(struct strbuf *out, const struct strbuf *body)
-{
-	for (size_t i = 0; i < body->len; i++) {
-		char c = body->data[i];
-
-		if (i == SAID_MAX) {
-			strbuf_adds(out, "…");
-			return;
-		}
-		strbuf_addf(out, "%c", c >= ' ' && c <= '~' ? c : ' ');
-	}
-}
 
 static void trim(struct strbuf *body)
 {
@@ -68,8 +53,6 @@ static int ask(struct switch_http *s, const char *method, const char *url, const
 		.answer_max = ANSWER_MAX,
 		.w = s->w,
 	};
-	auto_strbuf struct strbuf said = STRBUF_INIT;
-	auto_free char *shown = http_url_shown(url);
 	unsigned status = 0;
 	int r;
 
@@ -79,9 +62,8 @@ static int ask(struct switch_http *s, const char *method, const char *url, const
 	trim(answer);
 	if (http_is_success(status))
 		return 0;
-	add_said(&said, answer);
-	return err_set(e, ERR_RIG, status == 401 || status == 403 ? EACCES : EIO,
-		       "%s: status %u: %s", shown, status, strbuf_str(&said));
+	(void)!http_refused(url, status, answer, e);
+	return err_rekind(e, ERR_RIG);
 }
 
 /* From the first to the last character. */
@@ -110,7 +92,7 @@ static int ask_state(struct switch_http *s, nsec_t until_ns, struct err *e)
 		is[i] = answer.len < ANSWER_MAX && is_match(&s->matches[i], &answer);
 	if (is[SWITCH_OFF] != is[SWITCH_ON])
 		return is[SWITCH_ON] ? SWITCH_ON : SWITCH_OFF;
-	add_said(&said, &answer);
+	http_add_said(&said, &answer);
 	return err_set(e, ERR_RIG, EPROTO, "%s: says neither on nor off: '%s'", shown,
 		       strbuf_str(&said));
 }

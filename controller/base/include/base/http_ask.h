@@ -40,6 +40,20 @@ static inline bool http_is_success(unsigned status)
 	return status >= 200 && status < 300;
 }
 
+/* The same request may get another status later. */
+static inline bool http_may_heal(unsigned status)
+{
+	return status == 408 || status == 425 || status == 429 || status >= 500;
+}
+
+#define HTTP_SAID_MAX 120 /* bytes of an answer in an error */
+
+/* What a service said, cut and without control characters, so that it can stand in a line. */
+void http_add_said(struct strbuf *out, const struct strbuf *body);
+/* The error of an answer that is no success: ERR_CONFIG, -EACCES for 401 and 403, else -EIO. */
+int http_refused(const char *url, unsigned status, const struct strbuf *body,
+		 struct err *e) must_check;
+
 /* Can be asked: http:// or https://, with a host. */
 bool http_is_url(const char *url);
 /* Without user name, password, query and fragment. Caller frees. */
