@@ -151,3 +151,12 @@ bool parse_is_name(const char *s)
 			return false;
 	return true;
 }
+
+void parse_make_name(char *s)
+{
+	if (*s == '.' || *s == '-')
+		*s = '_';
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("._+-", *s))
+			*s = '_';
+}

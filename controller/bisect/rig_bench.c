@@ -2,8 +2,8 @@
 /* rig_bench.c - commits become kernels, kernels become observations. */
 #include "bisect/rig_bench.h"
 
-#include "base/child.h"
 #include "base/fdio.h"
+#include "kernels/git.h"
 #include "store/queue.h"
 #include "trial/runner.h"
 
@@ -13,13 +13,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 
-#define BUILD_NS          (12 * 3600 * NSEC_PER_SEC)
 #define LOCK_WAIT_NS      (3600 * NSEC_PER_SEC) /* for a rig that another run holds */
 #define DISK_WANTED_BYTES ((uint64_t)512 << 20) /* objects, image and initramfs of one build */
 #define NO_BOOT_TRIES     2                     /* a machine under load may be late once */
-#define SKIP_STATUS       125                   /* of a build command: as for git bisect run */
 
 struct rig_bench {
 	struct rig_bench_cfg cfg;
@@ -137,16 +134,9 @@ static int need_worktree(struct rig_bench *rb, const char *sha, struct err *e)
 /* What a hotfix left goes away; objects stay. */
 static int check_out(struct rig_bench *rb, const char *sha, struct err *e)
 {
-	const char *const checkout[] = {"checkout", "--force", "--quiet", "--detach", sha, NULL};
-	const char *const clean[] = {"clean", "-f", "-d", "-q", "-e", ".obj-*", NULL};
-	int r;
+	int r = need_worktree(rb, sha, e);
 
-	r = need_worktree(rb, sha, e);
-	if (r >= 0)
-		r = git_run(rb->cfg.w, rb->worktree, checkout, NULL, e);
-	if (r >= 0)
-		r = git_run(rb->cfg.w, rb->worktree, clean, NULL, e);
-	return r;
+	return r < 0 ? r : git_check_out(rb->cfg.w, rb->worktree, sha, e);
 }
 
 /* 1 if it was applied, 0 if the rule is not for this commit, -ECHILD if the patch does not fit. */
@@ -189,121 +179,28 @@ static int need_disk(const char *where, struct err *e)
 		(unsigned long long)(DISK_WANTED_BYTES >> 20));
 }
 
-static int pidfd_ready(void *self, short revents, struct err *e)
-{
-	(void)self;
-	(void)revents;
-	(void)e;
-	return 0;
-}
-
-static bool has_ended(void *arg)
-{
-	return child_has_ended(arg, NULL);
-}
-
-/* The user's command in the worktree. *ret_status is its wait status. */
-static int run_build_command(struct rig_bench *rb, const char *sha, const char *name,
-			     const char *out, const char *log, int *ret_status, struct err *e)
-{
-	const char *const argv[] = {"sh", "-c", rb->cfg.setup->build, NULL};
-	auto_free char *commit = xasprintf("STALLRIG_COMMIT=%s", sha);
-	auto_free char *name_env = xasprintf("STALLRIG_NAME=%s", name);
-	auto_free char *out_env = xasprintf("STALLRIG_OUT=%s", out);
-	auto_free char *config =
-		xasprintf("STALLRIG_CONFIG=%s", rb->cfg.setup->config ? rb->cfg.setup->config : "");
-	const char *const env[] = {commit, name_env, out_env, config, NULL};
-	auto_fd int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	const struct child_cfg cfg = {
-		.argv = argv,
-		.cwd = rb->worktree,
-		.env = env,
-		.stdin_fd = -1,
-		.stdout_fd = fd,
-		.stderr_fd = fd,
-		.dies_with_parent = true,
-	};
-	struct waiter_source src = {.events = POLLIN, .ready = pidfd_ready};
-	auto_child struct child *c = NULL;
-	int r;
-
-	if (fd < 0)
-		return err_errno(e, ERR_INTERNAL, errno, "%s", log);
-	r = child_start(&cfg, &c, e);
-	if (r < 0)
-		return r;
-	src.fd = child_pidfd(c);
-	r = waiter_add(rb->cfg.w, &src, e);
-	if (r < 0)
-		return r;
-	r = waiter_until(rb->cfg.w, waiter_now(rb->cfg.w) + BUILD_NS, has_ended, c, e);
-	waiter_remove(rb->cfg.w, src.fd);
-	if (r < 0 || !child_has_ended(c, ret_status)) {
-		(void)child_stop(c, rb->cfg.w, NSEC_PER_SEC);
-		return r < 0 ? r
-			     : err_set(e, ERR_INTERNAL, ETIMEDOUT, "the build command did not end");
-	}
-	return 0;
-}
-
-static void last_words(const char *log, char *ret, size_t cap)
-{
-	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct err ignored = {0};
-	const char *line;
-
-	(void)snprintf(ret, cap, "the build command failed (its output: %s)", log);
-	if (file_read(log, 64u << 20, &text, &ignored) < 0 || text.len == 0)
-		return;
-	while (text.len && text.data[text.len - 1] == '\n')
-		text.data[--text.len] = '\0';
-	line = strrchr(strbuf_str(&text), '\n');
-	(void)snprintf(ret, cap, "the build command failed: %.160s (all of it: %s)",
-		       line ? line + 1 : strbuf_str(&text), log);
-}
-
 static int build_by_command(struct rig_bench *rb, const char *sha, const char *name,
 			    const char *log, char *ret_untestable, size_t cap, struct err *e)
 {
 	auto_free char *out = xasprintf("%s/out", rb->cfg.dir);
-	const char *paths[] = {out};
-	const struct kernel_add_cfg add = {.name = name, .paths = paths, .n_paths = 1};
 	auto_kernel_build struct kernel_build *k = NULL;
-	int status = 0;
+	const struct kernel_command_cfg cfg = {
+		.command = rb->cfg.setup->build,
+		.tree = rb->worktree,
+		.name = name,
+		.commit = sha,
+		.config = rb->cfg.setup->config,
+		.out = out,
+		.log = log,
+	};
 	int r;
 
-	r = dir_remove(out, e);
-	if (r >= 0)
-		r = dir_make(out, e);
-	if (r >= 0)
-		r = run_build_command(rb, sha, name, out, log, &status, e);
-	if (r < 0)
+	r = kernel_build_by_command(&rb->kernels, &cfg, &k, e);
+	if (r >= 0 || e->kind != ERR_KERNEL)
 		return r;
-	if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128)
-		return err_set(e, ERR_USAGE, ECANCELED,
-			       "the build command wants the bisect to stop (status %d), see %s",
-			       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
-			       log);
-	if (WEXITSTATUS(status) != 0) {
-		if (WEXITSTATUS(status) == SKIP_STATUS)
-			(void)snprintf(ret_untestable, cap, "the build command skips it (125)");
-		else
-			last_words(log, ret_untestable, cap);
-		return 0;
-	}
-	/* made in the tree itself if nothing was put into $STALLRIG_OUT */
-	if (rmdir(out) == 0)
-		paths[0] = rb->worktree;
-	r = kernel_add(&rb->kernels, &add, &k, e);
-	if (r < 0)
-		return err_wrap(e, "the build command left no kernel");
-	r = kernel_probe_ensure(&rb->kernels, k, e);
-	if (r < 0 && e->kind == ERR_KERNEL) {
-		(void)snprintf(ret_untestable, cap, "%s", e->text);
-		err_clear(e);
-		return kernel_remove(&rb->kernels, name, e);
-	}
-	return r;
+	(void)snprintf(ret_untestable, cap, "%s", e->text);
+	err_clear(e);
+	return 0;
 }
 
 static int build_by_make(struct rig_bench *rb, const char *sha, const char *name, const char *log,

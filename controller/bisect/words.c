@@ -2,6 +2,8 @@
 /* words.c - texts and JSON of a bisect. */
 #include "bisect/words.h"
 
+#include "kernels/git.h"
+
 #include <math.h>
 #include <string.h>
 

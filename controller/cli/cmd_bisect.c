@@ -7,6 +7,7 @@
 #include "bisect/setup.h"
 #include "bisect/words.h"
 #include "cli/common.h"
+#include "kernels/git.h"
 #include "report/text.h"
 
 #include <signal.h>

@@ -316,6 +316,7 @@ static json_t *build_value(const struct kernel_build *k)
 	set_text(obj, "commit", k->commit);
 	set_text(obj, "source", k->source);
 	set_text(obj, "mutations", k->mutations);
+	set_text(obj, "no_build", k->no_build);
 	if (k->hz > 0)
 		set(obj, "hz", json_integer(k->hz));
 	set_text(obj, "preempt", k->preempt);
@@ -444,6 +445,7 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 	fact_add(&text, "commit", "%s", k->commit);
 	fact_add(&text, "source", "%s", k->source);
 	fact_add(&text, "mutations", "%s", k->mutations);
+	fact_add(&text, "does not build", "%s", k->no_build);
 	if (k->hz > 0)
 		fact_add(&text, "HZ", "%d", k->hz);
 	fact_add(&text, "preemption", "%s", k->preempt);

@@ -174,7 +174,7 @@ static int dry_run(struct cli *cli, const struct args *a, const struct plan *p,
 		*e = none;
 		return r;
 	}
-	r = nightly_expand(p, ctx, st, false, &list, e);
+	r = nightly_expand(p, ctx, st, NIGHTLY_DRY, &list, e);
 	if (r < 0)
 		return r;
 	plan_text(&text, p, &list);

@@ -28,6 +28,7 @@ void kernel_build_free(struct kernel_build *k)
 	free(k->source);
 	free(k->mutations);
 	free(k->preempt);
+	free(k->no_build);
 	free(k);
 	errno = saved;
 }
@@ -54,10 +55,11 @@ static const struct text_key text_keys[] = {
 	{"preempt", offsetof(struct kernel_build, preempt)},
 };
 
-/* Absent in files that were written before there were builds from source: "". */
+/* Absent where they say nothing: "". */
 static const struct text_key optional_keys[] = {
 	{"source", offsetof(struct kernel_build, source)},
 	{"mutations", offsetof(struct kernel_build, mutations)},
+	{"no_build", offsetof(struct kernel_build, no_build)},
 };
 
 static char **text_of(struct kernel_build *k, const struct text_key *key)
@@ -140,7 +142,7 @@ static int load_keys(const json_t *root, const char *path, struct kernel_build *
 	r = load_digest(root, path, "image_sha256", k->image_sha256, e);
 	if (r < 0)
 		return r;
-	r = load_int(root, path, "hz", 1, 100000, &n, e);
+	r = load_int(root, path, "hz", *k->no_build ? 0 : 1, 100000, &n, e);
 	if (r < 0)
 		return r;
 	k->hz = (int)n;

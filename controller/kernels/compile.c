@@ -6,18 +6,15 @@
 #include "kernels/source.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 
 #define CONFIG_MAX   (4u << 20)
 #define LOG_MAX      (256u << 20)
 #define MAKE_NS      (12 * 3600 * NSEC_PER_SEC)
 #define CONFIG_NS    (1200 * NSEC_PER_SEC)
 #define COPY_NS      (600 * NSEC_PER_SEC)
-#define LOOK_NS      (5 * NSEC_PER_SEC) /* how often the progress line is renewed */
 #define ERRORS_SHOWN 3
 
 /* One build that goes on. */
@@ -44,98 +41,12 @@ static void compile_release(struct compile *c)
 	free(c->final);
 }
 
-/* ---- a program with its output in the log ---- */
-
-static bool has_ended(void *arg)
-{
-	return child_has_ended(arg, NULL);
-}
-
-/* The log's last line, "" if there is none yet. */
-static void last_line(int fd, char *ret, size_t cap)
-{
-	char tail[512];
-	struct stat st;
-	off_t from;
-	ssize_t n;
-	char *at;
-
-	*ret = '\0';
-	if (fstat(fd, &st) < 0)
-		return;
-	from = st.st_size > (off_t)sizeof(tail) - 1 ? st.st_size - ((off_t)sizeof(tail) - 1) : 0;
-	n = pread(fd, tail, sizeof(tail) - 1, from);
-	while (n > 0 && tail[n - 1] == '\n')
-		n--;
-	if (n <= 0)
-		return;
-	tail[n] = '\0';
-	at = strrchr(tail, '\n');
-	at = at ? at + 1 : tail;
-	(void)snprintf(ret, cap, "%s", at + strspn(at, " "));
-}
-
-static int pidfd_ready(void *self, short revents, struct err *e)
-{
-	(void)self;
-	(void)revents;
-	(void)e;
-	return 0;
-}
-
-/* -ECHILD if it ended with another status than 0; then the log says why. */
 static int run_logged(const struct compile *c, const char *const *argv, const char *const *env,
 		      nsec_t timeout_ns, struct err *e)
 {
-	auto_fd int fd = open(c->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	const struct child_cfg child_cfg = {
-		.argv = argv,
-		.env = env,
-		.stdin_fd = -1,
-		.stdout_fd = fd,
-		.stderr_fd = fd,
-		.dies_with_parent = true,
-	};
-	nsec_t until = waiter_now(c->ctx->w) + timeout_ns;
-	struct waiter_source src = {.events = POLLIN, .ready = pidfd_ready};
-	auto_child struct child *child = NULL;
-	char shown[200] = "";
-	char line[200];
-	int status = 0;
-	int r;
+	const struct child_cfg cfg = {.argv = argv, .env = env};
 
-	if (fd < 0)
-		return err_errno(e, ERR_INTERNAL, errno, "%s", c->log);
-	r = child_start(&child_cfg, &child, e);
-	if (r < 0)
-		return r;
-	src.fd = child_pidfd(child);
-	r = waiter_add(c->ctx->w, &src, e);
-	if (r < 0)
-		return r;
-	do {
-		nsec_t look = waiter_now(c->ctx->w) + LOOK_NS;
-
-		r = waiter_until(c->ctx->w, look < until ? look : until, has_ended, child, e);
-		last_line(fd, line, sizeof(line));
-		if (r == 0 && strcmp(line, shown) != 0) {
-			kernels_progress(c->ctx, "building %s: %s", c->cfg->name, line);
-			memcpy(shown, line, sizeof(shown));
-		}
-	} while (r == 0 && waiter_now(c->ctx->w) < until);
-	waiter_remove(c->ctx->w, src.fd);
-	if (r < 0) {
-		(void)child_stop(child, c->ctx->w, NSEC_PER_SEC);
-		return r;
-	}
-	if (!child_has_ended(child, &status)) {
-		(void)child_stop(child, c->ctx->w, NSEC_PER_SEC);
-		return err_set(e, ERR_INTERNAL, ETIMEDOUT, "%s: not done within %lld s", argv[0],
-			       (long long)(timeout_ns / NSEC_PER_SEC));
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
-	return err_set(e, ERR_KERNEL, ECHILD, "%s failed", argv[0]);
+	return kernels_run_logged(c->ctx, &cfg, c->cfg->name, c->log, timeout_ns, NULL, e);
 }
 
 /* ---- what went wrong ---- */

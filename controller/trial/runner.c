@@ -589,6 +589,10 @@ static int prepare(struct runner *rn, struct err *e)
 	const struct runner_cfg *cfg = rn->cfg;
 	int r;
 
+	if (*cfg->kernel->no_build) {
+		rn->run->untestable = xasprintf("no-build: %s", cfg->kernel->no_build);
+		return 0;
+	}
 	runner_phase(rn, "preparing %s", cfg->kernel->name);
 	rig_need_programs(rn->rig, rn->sc->needs.programs, rn->sc->needs.programs_count);
 	r = rig_need_disks(rn->rig, rn->sc->needs.disks, rn->sc->needs.disks_count, e);

@@ -58,6 +58,51 @@ static void test_what_is_left_out_has_a_default(void **state)
 	assert_int_equal(strlen(p->sha256), 64);
 }
 
+static void test_a_branch_has_a_config_and_a_name_without_its_secrets(void **state)
+{
+	auto_plan struct plan *p = NULL;
+	struct err e = {0};
+
+	(void)state;
+	if (load(HEAD
+		 "kernels: [{git: 'https://ann:secret@h/linux.git', branch: for-next},\n"
+		 "  {git: /srv/linux, branch: main, configs: [virtual, nvme], command: make}]\n",
+		 &p, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(plan_kernel_text(&p->kernels[0]), "for-next of https://h/linux.git");
+	assert_int_equal(p->kernels[0].configs_count, 1);
+	assert_string_equal(p->kernels[0].configs[0], "virtual");
+	assert_null(p->kernels[0].command);
+	assert_int_equal(p->kernels[1].configs_count, 2);
+	assert_string_equal(p->kernels[1].command, "make");
+}
+
+/* The same kernel is in a watched folder every night; a series is another one when it has news. */
+static void test_what_is_dropped_is_run_once_unless_the_plan_says_otherwise(void **state)
+{
+	static const struct {
+		const char *more;
+		bool of_series, of_folder;
+	} cases[] = {
+		{"", false, true},
+		{"new_only: true\n", true, true},
+		{"new_only: false\n", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *text = xasprintf("%s%s", GOOD, cases[i].more);
+		auto_plan struct plan *p = NULL;
+		struct err e = {0};
+
+		if (load(text, &p, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_int_equal(p->kernels[0].new_only, cases[i].of_series);
+		assert_int_equal(p->kernels[2].new_only, cases[i].of_folder);
+		assert_int_equal(p->settle_s, 30);
+	}
+}
+
 static void test_mistakes_are_named_with_file_line_and_column(void **state)
 {
 	static const struct {
@@ -67,6 +112,16 @@ static void test_mistakes_are_named_with_file_line_and_column(void **state)
 		{HEAD "kernels: []\n", "kernels"},
 		{HEAD "kernels: [{append: quiet}]\n", "p.yaml:4:11: kernels[0]: give exactly one"},
 		{HEAD "kernels: [{build: a, debian: b}]\n", "not 2"},
+		{HEAD "kernels: [{build: a, git: b, branch: c}]\n", "not 2"},
+		{HEAD "kernels: [{git: b}]\n", "p.yaml:4:11: kernels[0]: git needs a branch"},
+		{HEAD "kernels: [{build: b, branch: c}]\n",
+		 "p.yaml:4:30: kernels[0].branch: 'c': goes only with git"},
+		{HEAD "kernels: [{build: b, command: c}]\n", "goes only with git"},
+		{HEAD "kernels: [{build: b, configs: [c]}]\n", "goes only with git"},
+		{HEAD "kernels: [{git: '--upload-pack=x', branch: c}]\n", "'-' at their beginning"},
+		{HEAD "kernels: [{git: b, branch: 'c|d'}]\n", "neither blanks nor '|'"},
+		{HEAD "kernels: [{git: b, branch: c, configs: []}]\n", "configs"},
+		{GOOD "settle_seconds: 3601\n", "outside 0..3600"},
 		{HEAD "kernels: [{build: a, append: \"x\\ty\"}]\n", "kernels[0].append"},
 		{HEAD "kernels: [{built: a}]\n", "built"},
 		{GOOD "trials: 0\n", "p.yaml:5:9: trials: '0': outside 1..10000"},
@@ -114,6 +169,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_shipped_plan_loads),
 		cmocka_unit_test(test_what_is_left_out_has_a_default),
+		cmocka_unit_test(test_a_branch_has_a_config_and_a_name_without_its_secrets),
+		cmocka_unit_test(test_what_is_dropped_is_run_once_unless_the_plan_says_otherwise),
 		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),
 		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),
 	};

@@ -34,3 +34,5 @@ bool parse_pair_i64(const char *line, const char *key, int64_t *ret);
  * at most 128 bytes: what is allowed as a name that becomes a file name.
  */
 bool parse_is_name(const char *s);
+/* What no such name may have becomes '_'. */
+void parse_make_name(char *s);

@@ -26,16 +26,6 @@ struct history {
 };
 void history_release(struct history *h);
 
-/* Runs git in the folder; its stdout to ret_out (may be NULL). */
-int git_run(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
-	    struct err *e) must_check;
-/* Full name of a commit. ERR_USAGE if there is none. Caller frees. */
-int git_commit_of(struct waiter *w, const char *repo, const char *rev, char **ret,
-		  struct err *e) must_check;
-/* 1 if a is an ancestor of b or b itself, else 0. */
-int git_is_ancestor(struct waiter *w, const char *repo, const char *a, const char *b,
-		    struct err *e) must_check;
-
 /*
  * Asks git for good..bad in topological order and weighs each commit: what touches `paths` counts
  * 20 times as much as what does not; without paths, the parts of a kernel that can stall count 4

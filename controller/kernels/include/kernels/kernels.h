@@ -43,6 +43,11 @@ struct kernel_build {
 	 */
 	int64_t cpu_intensive_thresh_us;
 	int64_t added_wall_ns;
+	/*
+	 * Why there is nothing but this description: the source does not build. Running it is an
+	 * UNTESTABLE run. "" = it was built; then the folder is complete.
+	 */
+	char *no_build;
 };
 
 struct kernel_list {
@@ -134,6 +139,53 @@ struct kernel_compile_cfg {
  */
 int kernel_compile(const struct kernels_ctx *ctx, const struct kernel_compile_cfg *cfg,
 		   struct kernel_build **ret, struct err *e) must_check;
+
+/* A build by a command of the user's own. All strings are borrowed. */
+struct kernel_command_cfg {
+	const char *command; /* for `sh -c` in the tree; see stallrig-plan(5), docs/bisect.md */
+	const char *tree;
+	const char *name; /* in the store */
+	const char *commit;
+	const char *config; /* for the command; NULL = "" */
+	const char *out;    /* folder that is emptied for what it makes */
+	const char *log;    /* what it writes goes there */
+};
+
+/*
+ * Runs the command with STALLRIG_COMMIT, STALLRIG_NAME, STALLRIG_CONFIG and STALLRIG_OUT, adds what
+ * it left in STALLRIG_OUT (or, if that is empty, in the tree) to the store and builds its probe.
+ * Blocks for minutes. ERR_KERNEL: it does not build (the status is above 0; 125: to be skipped), or
+ * no probe can be built for it. ERR_USAGE: no kernel is left, or the command wants all to stop
+ * (-ECANCELED, a status of 128 or more).
+ */
+int kernel_build_by_command(const struct kernels_ctx *ctx, const struct kernel_command_cfg *cfg,
+			    struct kernel_build **ret, struct err *e) must_check;
+
+/* A branch whose newest commit is built. All strings are borrowed. */
+struct kernel_tip_cfg {
+	const char *repo;   /* path or URL that git can fetch from; it is never written to */
+	const char *branch; /* "master", or a full name as in "refs/tags/v6.6" */
+	const char *const *configs; /* as in struct kernel_compile_cfg */
+	size_t n_configs;
+	const char *command; /* builds it in place of make, with configs[0]; NULL = make */
+	const char *arch;    /* NULL = the host's */
+	unsigned jobs;
+};
+
+/*
+ * Name that the build of the branch's tip has or would have in the store; it follows from the
+ * commit, the configs, the command and the arch. Asks the repository and changes nothing.
+ * ERR_CONFIG: there is no such repository or branch. Caller frees.
+ */
+int kernel_tip_name(const struct kernels_ctx *ctx, const struct kernel_tip_cfg *cfg, char **ret,
+		    struct err *e) must_check;
+/*
+ * The build of the branch's tip: out of the store if that tip was built before, else fetched
+ * (shallow, into path_cache("sources"), a tree for each branch) and built. A tip that does not
+ * build is a build with ->no_build, and is not tried again until it is removed from the store.
+ */
+int kernel_tip_ensure(const struct kernels_ctx *ctx, const struct kernel_tip_cfg *cfg,
+		      struct kernel_build **ret, struct err *e) must_check;
 
 /*
  * A mutation: a small source edit that re-creates a failure mechanism, or removes one.

@@ -5,6 +5,8 @@
 #include "base/strbuf.h"
 #include "kernels/kernels.h"
 
+struct child_cfg;
+
 /* ---- store.c ---- */
 
 /* The store's folder, made if missing. Caller frees. */
@@ -77,3 +79,14 @@ int kernel_assemble_headers(const char *dir, const char *release, struct err *e)
 
 /* First entry of dir whose name starts with prefix, in byte order; NULL if none. Caller frees. */
 char *dir_find_prefix(const char *dir, const char *prefix);
+
+/* ---- command.c ---- */
+
+/*
+ * Runs the program with what it writes at the end of the log; the log's last line is the progress
+ * of `name`. ERR_KERNEL/-ECHILD: it ended with another status than 0, which *ret_status (may be
+ * NULL) holds as from waitpid(2).
+ */
+int kernels_run_logged(const struct kernels_ctx *ctx, const struct child_cfg *program,
+		       const char *name, const char *log, nsec_t timeout_ns, int *ret_status,
+		       struct err *e) must_check;
