@@ -21,6 +21,8 @@
 #define LANES_MAX      64
 #define BARS_MAX       400 /* drawn in all */
 #define LABEL_PCT      13  /* of the timeline, that a number takes */
+#define GRID_LINES     6
+#define CURVE_MAX      240 /* points of a curve; of more each second, third, … is drawn */
 #define DELAY_ID       "d"
 #define LINE_ID        "c"
 
@@ -94,10 +96,10 @@ static double pct(const struct scale *sc, double ms)
 
 /* ---- the timeline ---- */
 
-/* Round distances between the lines of the grid: 1, 2 or 5 times a power of ten. */
-static double grid_step(const struct scale *sc)
+/* Round distances between `lines` lines of the grid: 1, 2 or 5 times a power of ten. */
+static double grid_step(const struct scale *sc, unsigned lines)
 {
-	double rough = (sc->to_ms - sc->from_ms) / 6;
+	double rough = (sc->to_ms - sc->from_ms) / lines;
 	double power = pow(10, floor(log10(rough)));
 	double digit = rough / power;
 
@@ -106,7 +108,7 @@ static double grid_step(const struct scale *sc)
 
 static void begin_lane(struct strbuf *out, const struct scale *sc, const char *css)
 {
-	double step = grid_step(sc);
+	double step = grid_step(sc, GRID_LINES);
 
 	strbuf_addf(out, "<svg class=\"lane %s\">", css);
 	for (double ms = ceil(sc->from_ms / step) * step; ms < sc->to_ms; ms += step)
@@ -114,17 +116,20 @@ static void begin_lane(struct strbuf *out, const struct scale *sc, const char *c
 			    fabs(ms) < step / 2 ? "zero" : "grid", pct(sc, ms), pct(sc, ms));
 }
 
+/* So that a word at either end stays inside. */
+static const char *anchor_of(double x_pct)
+{
+	return x_pct > 95 ? "end" : x_pct < 2 ? "start" : "middle";
+}
+
 static void add_axis(struct strbuf *out, const struct scale *sc)
 {
-	double step = grid_step(sc);
+	double step = grid_step(sc, GRID_LINES);
 
 	strbuf_adds(out, "<div class=name>ms after the cut</div><svg class=\"lane axis\">");
 	for (double ms = ceil(sc->from_ms / step) * step; ms < sc->to_ms; ms += step)
 		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=%s>%g</text>", pct(sc, ms),
-			    pct(sc, ms) > 95  ? "end"
-			    : pct(sc, ms) < 2 ? "start"
-					      : "middle",
-			    fabs(ms) < step / 2 ? 0 : ms);
+			    anchor_of(pct(sc, ms)), fabs(ms) < step / 2 ? 0 : ms);
 	strbuf_adds(out, "</svg>\n");
 }
 
@@ -323,6 +328,69 @@ static void add_delay_lanes(struct strbuf *out, const struct trial *t, const str
 	}
 }
 
+/* ---- dd before the cut ---- */
+
+/* What was read over time, on a scale of its own: seconds before the cut, not milliseconds around
+ * it. */
+static void add_curve(struct strbuf *out, const struct trial *t, const struct scale *sc)
+{
+	const double top_pct = 8, height_pct = 84;
+	size_t step = (t->n_load + CURVE_MAX - 1) / CURVE_MAX;
+	int64_t most = 1;
+	double x = 0, y = 0;
+
+	for (size_t i = 0; i < t->n_load; i++)
+		if (t->load[i].bytes > most)
+			most = t->load[i].bytes;
+	strbuf_addf(out, "<div class=name>read, 0 … %" PRId64 " MiB</div>", most >> 20);
+	begin_lane(out, sc, "curve");
+	for (size_t i = 0; i < t->n_load; i += step) {
+		const struct trial_load_point *p = &t->load[i];
+		double ms = (double)p->t_ns / 1e6;
+		double x_now = pct(sc, ms);
+		double y_now = top_pct + height_pct * (1 - (double)p->bytes / (double)most);
+
+		if (i)
+			strbuf_addf(
+				out,
+				"<line x1=\"%.2f%%\" y1=\"%.1f%%\" x2=\"%.2f%%\" y2=\"%.1f%%\" />",
+				x, y, x_now, y_now);
+		strbuf_addf(out,
+			    "<circle cx=\"%.2f%%\" cy=\"%.1f%%\" r=2.5><title>%.1f s: %" PRId64
+			    " MiB</title></circle>",
+			    x_now, y_now, ms / 1000, p->bytes >> 20);
+		x = x_now;
+		y = y_now;
+	}
+	strbuf_adds(out, "</svg>\n");
+}
+
+static void add_load(struct strbuf *out, const struct trial *t)
+{
+	const struct trial_load_point *first = t->load, *last = first + t->n_load - 1;
+	struct scale sc;
+	double s, step;
+
+	if (t->n_load < 2 || last->t_ns <= first->t_ns || last->bytes <= 0)
+		return;
+	s = (double)(last->t_ns - first->t_ns) / 1e9;
+	sc = (struct scale){.from_ms = (double)first->t_ns / 1e6,
+			    .to_ms = (double)last->t_ns / 1e6};
+	step = grid_step(&sc, GRID_LINES);
+	strbuf_addf(
+		out,
+		"<h3>dd before the cut</h3><p class=\"dim small\">%" PRId64
+		" MiB in %.1f s, %.1f MiB/s.\n<div class=tl role=group aria-label=\"What dd had "
+		"read over time\">\n",
+		last->bytes >> 20, s, (double)last->bytes / 1048576.0 / s);
+	add_curve(out, t, &sc);
+	strbuf_adds(out, "<div class=name>s before the cut</div><svg class=\"lane axis\">");
+	for (double ms = ceil(sc.from_ms / step) * step; ms <= sc.to_ms; ms += step)
+		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=%s>%g</text>", pct(&sc, ms),
+			    anchor_of(pct(&sc, ms)), fabs(ms) / 1000);
+	strbuf_adds(out, "</svg>\n</div>\n");
+}
+
 static void add_timeline(struct strbuf *out, const struct run *r, const struct trial *t)
 {
 	double offset_ms = 0;
@@ -346,7 +414,9 @@ static void add_timeline(struct strbuf *out, const struct run *r, const struct t
 		    "</div>\n<p class=\"dim small\">A bar goes from when work was due to when it "
 		    "ran; filled: over the limit of ");
 	html_ms(out, r->limit_us);
-	strbuf_adds(out, ".\n<details><summary>As a list</summary><table class=rows><thead><tr>"
+	strbuf_adds(out, ".\n");
+	add_load(out, t);
+	strbuf_adds(out, "<details><summary>As a list</summary><table class=rows><thead><tr>"
 			 "<th scope=col class=num>ms<th scope=col>what<th scope=col>text</thead>"
 			 "<tbody>\n");
 	for (size_t i = 0; i < t->n_moments; i++) {

@@ -180,6 +180,20 @@ static json_t *timeline_value(const struct trial *t)
 	return array;
 }
 
+static json_t *load_value(const struct trial *t)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < t->n_load; i++) {
+		json_t *obj = json_object();
+
+		set_real(obj, "t_ms", (double)t->load[i].t_ns / 1e6);
+		set(obj, "bytes", json_integer(t->load[i].bytes));
+		append(array, obj);
+	}
+	return array;
+}
+
 static json_t *delays_value(const struct trial *t)
 {
 	json_t *array = json_array();
@@ -315,6 +329,8 @@ json_t *report_trial_value(const struct run *r, const struct trial *t)
 	set(obj, "run", report_run_value(r));
 	set(obj, "evidence", evidence_value(t));
 	set(obj, "timeline", timeline_value(t));
+	if (t->n_load)
+		set(obj, "load", load_value(t));
 	set(obj, "delays", delays_value(t));
 	set(obj, "incidents", incidents_value(t));
 	set(obj, "numbers", numbers);

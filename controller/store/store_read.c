@@ -181,6 +181,27 @@ static int select_histograms(struct db *db, int64_t trial, struct trial *t, stru
 	return res;
 }
 
+/* words: as insert_trial() writes them, or NULL. False if they cannot be that. */
+static bool parse_load(const char *words, struct trial *t)
+{
+	while (words && *words) {
+		char *end;
+		int64_t t_ns, bytes;
+
+		errno = 0;
+		t_ns = strtoll(words, &end, 10);
+		if (end == words || *end != ':' || errno)
+			return false;
+		words = end + 1;
+		bytes = strtoll(words, &end, 10);
+		if (end == words || (*end && *end != ' ') || errno)
+			return false;
+		trial_add_load_point(t, t_ns, bytes);
+		words = *end ? end + 1 : end;
+	}
+	return true;
+}
+
 static int read_trial(struct query *q, struct trial *t, int64_t *ret_key, struct err *e)
 {
 	const char *missing, *crash;
@@ -203,6 +224,8 @@ static int read_trial(struct query *q, struct trial *t, int64_t *ret_key, struct
 	get_chars(q, t->worst_func, sizeof(t->worst_func));
 	t->console_from = get_u64(q);
 	t->console_to = get_u64(q);
+	if (!parse_load(get_text_or_null(q), t))
+		q->is_damaged = true;
 	return q->is_damaged ? db_damaged("trials", e) : 0;
 }
 
@@ -219,8 +242,8 @@ static int select_trials(struct db *db, int64_t run, struct run *r, struct err *
 	res = query_begin(
 		db,
 		"SELECT trial, number, boot, unplug, started_wall_ns, is_valid, missing, crash,"
-		" worst_us, worst_cpu, worst_probe, worst_func, console_from, console_to"
-		" FROM trials WHERE run = $1 ORDER BY number",
+		" worst_us, worst_cpu, worst_probe, worst_func, console_from, console_to,"
+		" load_points FROM trials WHERE run = $1 ORDER BY number",
 		&q, e);
 	if (res < 0)
 		return res;

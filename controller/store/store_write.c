@@ -4,6 +4,7 @@
 #include "histogram.h"
 #include "store_priv.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* What a transaction of this file is about. */
@@ -501,9 +502,17 @@ static int delete_trial(struct db *db, int64_t run, unsigned number, struct err 
 	return query_run(&q, e);
 }
 
+static void format_load(const struct trial *t, struct strbuf *out)
+{
+	for (size_t i = 0; i < t->n_load; i++)
+		strbuf_addf(out, "%s%" PRId64 ":%" PRId64, i ? " " : "", t->load[i].t_ns,
+			    t->load[i].bytes);
+}
+
 static int insert_trial(struct db *db, int64_t run, const struct trial *t, int64_t *ret,
 			struct err *e)
 {
+	auto_strbuf struct strbuf load = STRBUF_INIT;
 	bool has_missing = !t->is_valid && !t->is_crash;
 	auto_query struct query q = {0};
 	int res;
@@ -516,8 +525,9 @@ static int insert_trial(struct db *db, int64_t run, const struct trial *t, int64
 		db,
 		"INSERT INTO trials (run, number, boot, unplug, started_wall_ns, is_valid,"
 		" missing, crash, worst_us, worst_cpu, worst_probe, worst_func,"
-		" console_from, console_to)"
-		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING trial",
+		" console_from, console_to, load_points)"
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+		" RETURNING trial",
 		&q, e);
 	if (res < 0)
 		return res;
@@ -536,6 +546,8 @@ static int insert_trial(struct db *db, int64_t run, const struct trial *t, int64
 	put_text(&q, t->worst_func);
 	put_u64(&q, t->console_from);
 	put_u64(&q, t->console_to);
+	format_load(t, &load);
+	put_text_or_null(&q, t->n_load ? strbuf_str(&load) : NULL);
 
 	res = find_key(&q, ret, e);
 	return res < 0 ? res : 0;

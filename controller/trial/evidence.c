@@ -772,25 +772,31 @@ static void leave_out(struct trial *t, const struct scenario *sc)
 		t->evidence[ids[i]].state = EVIDENCE_NOT_NEEDED;
 }
 
-#define LOAD_MARKS 4 /* moments of one dd: a quarter of the file was read, half of it, … */
+#define LOAD_MARKS  4 /* moments of one dd: a quarter of the file was read, half of it, … */
+#define LOAD_MS_MAX (24 * 3600 * 1000) /* no dd of a trial takes a day */
 
 static void copy_load(struct trial *t, const struct observation *o)
 {
+	const int64_t start_ns = o->load_started_ns - o->cut_asked_ns;
 	const char *p = o->load_progress;
 	int64_t marked = 0; /* the last quarter that has its moment */
 
 	while (p && *p && o->file_bytes > 0) {
 		char *end;
 		int64_t ms = strtoll(p, &end, 10);
-		int64_t bytes = *end == ':' ? strtoll(end + 1, &end, 10) : -1;
+		bool has_bytes = *end == ':' && end[1] >= '0' && end[1] <= '9';
+		int64_t bytes = has_bytes ? strtoll(end + 1, &end, 10) : -1;
 
-		if (bytes < 0 || bytes > INT64_MAX / LOAD_MARKS || (*end && *end != ' '))
+		if (ms < 0 || ms > LOAD_MS_MAX || bytes < 0 || bytes > INT64_MAX / LOAD_MARKS ||
+		    (*end && *end != ' '))
 			return;
+		if (!t->n_load)
+			trial_add_load_point(t, start_ns, 0);
+		trial_add_load_point(t, start_ns + ms * NSEC_PER_MSEC, bytes);
 		if (bytes * LOAD_MARKS / o->file_bytes > marked) {
 			marked = bytes * LOAD_MARKS / o->file_bytes;
-			trial_add_moment(t,
-					 o->load_started_ns + ms * NSEC_PER_MSEC - o->cut_asked_ns,
-					 "dd", "%" PRId64 " of %" PRId64 " MiB read", bytes >> 20,
+			trial_add_moment(t, start_ns + ms * NSEC_PER_MSEC, "dd",
+					 "%" PRId64 " of %" PRId64 " MiB read", bytes >> 20,
 					 o->file_bytes >> 20);
 		}
 		p = *end ? end + 1 : end;

@@ -137,6 +137,7 @@ void trial_free(struct trial *t)
 	util_free(t->delays);
 	util_free(t->incidents);
 	util_free(t->moments);
+	util_free(t->load);
 	util_free(t->numbers);
 	trial_clear_samples(t);
 	util_free(t);
@@ -265,6 +266,16 @@ void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const cha
 	memmove(&t->moments[at + 1], &t->moments[at], (t->n_moments - at) * sizeof(m));
 	t->moments[at] = m;
 	t->n_moments++;
+}
+
+void trial_add_load_point(struct trial *t, int64_t t_ns, int64_t bytes)
+{
+	if (t->n_load >= TRIAL_LIST_MAX) {
+		count_dropped_row(t);
+		return;
+	}
+	t->load = grow(t->load, t->n_load, sizeof(*t->load));
+	t->load[t->n_load++] = (struct trial_load_point){.t_ns = t_ns, .bytes = bytes};
 }
 
 void trial_add_number(struct trial *t, const char *name, int64_t value)

@@ -136,6 +136,9 @@ static void add_delays(struct rng *g, struct trial *t, int64_t limit_us)
 		inc->worst_s = INT64_MIN;
 		inc->offset = t->console_from + 100;
 	}
+	for (int64_t s = 0; s <= 14; s++) /* 512 MiB as a stick reads them, its beginning faster */
+		trial_add_load_point(t, (s - 31) * NSEC_PER_SEC,
+				     (s * 36 + (s < 4 ? s : 4) * 2) * 1048576);
 	trial_add_moment(t, 0, "cut-asked", "command to the switch");
 	trial_add_moment(t, 1200000, "cut-applied", "sensed");
 	trial_add_moment(t, 21000000, "usb-disconnect", "usb 2-1: USB disconnect, device number 3");

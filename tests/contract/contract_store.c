@@ -506,8 +506,8 @@ static void test_a_newer_schema_is_refused_with_both_versions(void **state)
 	make_store(f);
 	set_version(f, 99);
 
-	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 5");
-	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 5");
+	expect_open_fails(f, f->path, STORE_READ, ENOTSUP, "version 99 is newer than 6");
+	expect_open_fails(f, f->path, STORE_WRITE, ENOTSUP, "version 99 is newer than 6");
 
 	set_version(f, 0);
 	expect_open_fails(f, f->path, STORE_WRITE, EBADMSG, "schema version");

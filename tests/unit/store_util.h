@@ -108,6 +108,7 @@ static inline struct trial *make_trial(uint64_t seed, unsigned number, size_t ro
 
 		any_chars(&rng, text, sizeof(text));
 		trial_add_moment(t, (int64_t)rng_below(&rng, 5) - 2, text, "%s", text);
+		trial_add_load_point(t, any_i64(&rng), any_i64(&rng));
 		if (i < 400) { /* below 2^62: 0, 1, a bucket or a gap between them */
 			int64_t low_ns = (int64_t)i * ((int64_t)1 << 53);
 			struct trial_bucket b = {
@@ -189,6 +190,11 @@ static inline void assert_same_lists(const struct trial *a, const struct trial *
 		assert_string_equal(x->title, y->title);
 		assert_true(x->count == y->count && x->t_first_us == y->t_first_us);
 		assert_true(x->worst_s == y->worst_s && x->offset == y->offset);
+	}
+	assert_int_equal(a->n_load, b->n_load);
+	for (size_t i = 0; i < a->n_load; i++) {
+		assert_true(a->load[i].t_ns == b->load[i].t_ns);
+		assert_true(a->load[i].bytes == b->load[i].bytes);
 	}
 	assert_int_equal(a->n_moments, b->n_moments);
 	for (size_t i = 0; i < a->n_moments; i++) {

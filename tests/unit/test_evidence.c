@@ -585,8 +585,10 @@ static void test_the_progress_of_dd_is_on_the_timeline(void **state)
 	} wanted[] = {{-1400, "133 of 512 MiB read"},
 		      {-1000, "476 of 512 MiB read"},
 		      {-900, "512 of 512 MiB read"}};
-	static const char *const broken[] = {
-		"x", "5", "5:", "5:-1", "5:6x", "5:9223372036854775807"};
+	static const char *const broken[] = {"x",    "5",
+					     "5:",   "5:-1",
+					     "5:6x", "5:9223372036854775807",
+					     "-1:5", "9223372036854775807:5"};
 	struct fixture *f = *state;
 
 	f->o->load_started_ns = 100 * NSEC_PER_MSEC;
@@ -600,11 +602,17 @@ static void test_the_progress_of_dd_is_on_the_timeline(void **state)
 		assert_string_equal(m->detail, wanted[i].detail);
 	}
 	assert_null(find_moment(f->t, "dd", ARRAY_SIZE(wanted)));
+	/* its start and all that was said */
+	assert_int_equal(f->t->n_load, 6);
+	assert_true(f->t->load[0].t_ns == -1900 * NSEC_PER_MSEC && f->t->load[0].bytes == 0);
+	assert_true(f->t->load[2].t_ns == -1400 * NSEC_PER_MSEC &&
+		    f->t->load[2].bytes == 140000000);
 
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		f->o->load_progress = broken[i];
 		judge(f);
 		assert_null(find_moment(f->t, "dd", 0));
+		assert_int_equal(f->t->n_load, 0);
 	}
 	f->o->load_progress = progress;
 	f->o->file_bytes = 0;

@@ -143,6 +143,7 @@ static void test_a_trial_has_evidence_timeline_and_console(void **state)
 	struct trial_delay *d = trial_add_delay(t);
 	const char *text, *name, *ev_state;
 	double t_ms, t_boot_ms, ms;
+	json_int_t bytes;
 	json_t *root, *line;
 
 	(void)state;
@@ -152,6 +153,7 @@ static void test_a_trial_has_evidence_timeline_and_console(void **state)
 	t->console_to = 52;
 	trial_add_number(t, "cut_seen_us", 4000);
 	trial_add_moment(t, 0, "cut-asked", "stick0");
+	trial_add_load_point(t, -2500000000, 536870912);
 	d->us = 183212;
 	d->cpu = -1;
 	d->due_us = CONSOLE_UNKNOWN;
@@ -168,6 +170,10 @@ static void test_a_trial_has_evidence_timeline_and_console(void **state)
 	assert_string_equal(name, "booted-build");
 	assert_string_equal(ev_state, "ok");
 	assert_true(ms == 183.212);
+	assert_int_equal(
+		json_unpack(root, "{s:[{s:F,s:I}]}", "load", "t_ms", &t_ms, "bytes", &bytes), 0);
+	assert_true(t_ms == -2500.0);
+	assert_int_equal(bytes, 536870912);
 	assert_null(json_object_get(json_array_get(json_object_get(root, "delays"), 0), "cpu"));
 	assert_null(json_object_get(json_array_get(json_object_get(root, "delays"), 0),
 				    "due_kernel_s"));

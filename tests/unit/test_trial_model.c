@@ -112,18 +112,22 @@ static void test_rows_beyond_the_limit_are_counted_and_not_kept(void **state)
 		d->us = i;
 		n->count = (unsigned)i;
 		trial_add_moment(t, i, "delay", "%d", i);
+		trial_add_load_point(t, i, 2 * i);
 	}
 	assert_false(trial_number(t, "rows_dropped", &dropped));
 
 	assert_null(trial_add_delay(t));
 	assert_null(trial_add_incident(t));
 	trial_add_moment(t, -1, "delay", "one too many");
+	trial_add_load_point(t, -1, -1);
 
 	assert_true(trial_number(t, "rows_dropped", &dropped));
-	assert_int_equal(dropped, 3);
+	assert_int_equal(dropped, 4);
 	assert_int_equal(t->n_delays, TRIAL_LIST_MAX);
 	assert_int_equal(t->n_incidents, TRIAL_LIST_MAX);
 	assert_int_equal(t->n_moments, TRIAL_LIST_MAX);
+	assert_int_equal(t->n_load, TRIAL_LIST_MAX);
+	assert_int_equal(t->load[TRIAL_LIST_MAX - 1].bytes, 2 * (TRIAL_LIST_MAX - 1));
 	for (int i = 0; i < TRIAL_LIST_MAX; i++) {
 		assert_int_equal(t->delays[i].us, i);
 		assert_int_equal(t->incidents[i].count, i);

@@ -110,6 +110,7 @@ const labPages = async () => {
 	await page.click("table.trials tbody th a");
 	await page.waitForURL(/\/trials\//);
 	check("the trial has a timeline", await page.locator(".tl svg").count() > 3);
+	check("what dd read is a curve", await page.locator(".lane.curve circle").count() === 15);
 	await accessible(page);
 
 	for (const [path, heading] of [["trends", /Trends/], ["compare", /Compare/], ["rigs", /Rigs/],

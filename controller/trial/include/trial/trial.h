@@ -78,6 +78,12 @@ struct trial_moment {
 	char detail[160];
 };
 
+/* How much of the stick's file dd had read. */
+struct trial_load_point {
+	int64_t t_ns; /* host clock, relative to the cut command (negative = before) */
+	int64_t bytes;
+};
+
 /* A named number; the unit ends the name ("cached_kib", "control_error_us"). */
 struct trial_number {
 	char name[48];
@@ -120,6 +126,8 @@ struct trial {
 	size_t n_incidents;
 	struct trial_moment *moments;
 	size_t n_moments;
+	struct trial_load_point *load; /* from the start of dd on, as it came; none = unknown */
+	size_t n_load;
 	struct trial_number *numbers;
 	size_t n_numbers;
 	struct trial_histogram *histograms; /* one a probe */
@@ -191,6 +199,8 @@ struct trial_incident *trial_add_incident(struct trial *t);
 /* Puts the moment where its time belongs, after those of the same time. */
 void trial_add_moment(struct trial *t, int64_t t_ns, const char *what, const char *fmt, ...)
 	printf_like(4, 5);
+/* Puts the point behind the others; the row is dropped beyond TRIAL_LIST_MAX as above. */
+void trial_add_load_point(struct trial *t, int64_t t_ns, int64_t bytes);
 /* A name that is there already gets the new value. */
 void trial_add_number(struct trial *t, const char *name, int64_t value);
 /*
