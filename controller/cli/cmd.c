@@ -247,18 +247,20 @@ int cli_write(struct cli *cli, const char *path, const struct strbuf *text, stru
 void cli_say_error(struct cli *cli, const struct err *e)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
+	const char *priority = cli->is_log_journal ? "<3>" : ""; /* an error, see sd-daemon(3) */
 	const char *p = e->text;
 
 	/* a message may have several lines (a compiler's first error): they stay lines */
 	while (*p) {
 		size_t len = strcspn(p, "\n");
 
+		strbuf_addf(&text, "%s%s", priority, p == e->text ? "stallrig: " : "");
 		text_add_visible(&text, p, len, 0);
 		strbuf_adds(&text, "\n");
 		p += len;
 		p += *p == '\n';
 	}
-	fprintf(cli->log, "stallrig: %s", text.len ? strbuf_str(&text) : "unknown error\n");
+	fputs(text.len ? strbuf_str(&text) : "stallrig: unknown error\n", cli->log);
 }
 
 static int run_command(struct cli *cli, int argc, char *const *argv, struct err *e)

@@ -2,6 +2,7 @@
 /* cmd_lab.c - the rigs of a lab: who holds them, and the worker that serves them. */
 #include "base/access.h"
 #include "base/parse.h"
+#include "base/service.h"
 #include "cli/common.h"
 #include "lab/pull.h"
 #include "lab/worker.h"
@@ -285,6 +286,12 @@ static void worker_say(void *self, const char *text)
 	progress_stays(self, text);
 }
 
+static void worker_say_status(void *self, const char *text)
+{
+	worker_say(self, text);
+	service_status(text);
+}
+
 static int check_rigs(const struct opt_value *rigs, struct err *e)
 {
 	int r = 0;
@@ -324,7 +331,8 @@ static int read_pull(const struct args *a, struct lab_pull_cfg *pull, char **ret
 static int run_worker(struct cli *cli, const struct args *a, struct err *e)
 {
 	const struct opt_value *rigs = args_list(a, "rig");
-	const struct lab_hooks hooks = {.say = worker_say, .self = cli};
+	const struct lab_hooks hooks = {
+		.ready = service_ready, .say = worker_say_status, .self = cli};
 	const char *lease = args_text(a, "lease");
 	struct lab_pull_cfg pull = {
 		.url = args_text(a, "pull-labs"),
@@ -357,7 +365,12 @@ static int run_worker(struct cli *cli, const struct args *a, struct err *e)
 	if (r < 0)
 		return r;
 	waiter_catch_stop_signals();
-	return lab_worker_run(&cfg, e);
+	r = service_begin(cli->w, e);
+	if (r < 0)
+		return r;
+	r = lab_worker_run(&cfg, e);
+	service_stopping();
+	return r;
 }
 
 const struct cmd cmd_worker = {

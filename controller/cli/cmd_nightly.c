@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_nightly.c - a plan, every night. */
+#include "base/service.h"
 #include "cli/common.h"
 #include "lab/nightly.h"
 #include "report/compare_text.h"
@@ -187,6 +188,7 @@ static int dry_run(struct cli *cli, const struct args *a, const struct plan *p,
 static void on_say(void *self, const char *text)
 {
 	progress_stays(self, text);
+	service_status(text);
 }
 
 static void add_comparison(struct strbuf *out, const struct nightly_result *res)
@@ -300,6 +302,9 @@ static int run_nightly(struct cli *cli, const struct args *a, struct err *e)
 	if (args_has(a, "dry-run"))
 		return dry_run(cli, a, p, &ctx, e);
 
+	r = service_begin(cli->w, e);
+	if (r < 0)
+		return r;
 	program = realpath("/proc/self/exe", NULL);
 	if (!program)
 		return err_errno(e, ERR_INTERNAL, errno, "/proc/self/exe");
@@ -309,7 +314,9 @@ static int run_nightly(struct cli *cli, const struct args *a, struct err *e)
 	cfg.plan = p;
 	cfg.store = st;
 	cfg.program = program;
+	service_ready();
 	r = nightly_run(&cfg, &report, e);
+	service_stopping();
 	if (r < 0)
 		return r;
 	r = show_night(cli, a, &report, e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_serve.c - the lab's dashboard over HTTP. */
 #include "base/access.h"
+#include "base/service.h"
 #include "cli/common.h"
 #include "dashboard/dashboard.h"
 
@@ -68,6 +69,9 @@ static int run_serve(struct cli *cli, const struct args *a, struct err *e)
 	int r;
 
 	waiter_catch_stop_signals();
+	r = service_begin(cli->w, e);
+	if (r < 0)
+		return r;
 	for (unsigned i = 0; i < hosts->n; i++)
 		host_list[i] = hosts->texts[i];
 	if (args_has(a, "token-file")) {
@@ -86,7 +90,10 @@ static int run_serve(struct cli *cli, const struct args *a, struct err *e)
 	url = dashboard_url(d);
 	fprintf(cli->out, "%s\n", url);
 	(void)fflush(cli->out);
+	service_ready();
+	service_status(url);
 	r = dashboard_serve(d, NSEC_FOREVER, e);
+	service_stopping();
 	if (r < 0 && e->kind == ERR_STOPPED) {
 		waiter_clear_stop();
 		err_clear(e);

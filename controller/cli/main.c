@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c - the process around cli_run(): streams, signals, terminal. */
+#include "base/service.h"
 #include "cli/cmd.h"
 
 #include <signal.h>
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 		.log = stderr,
 		.is_out_tty = takes_escapes(STDOUT_FILENO),
 		.is_log_tty = takes_escapes(STDERR_FILENO),
+		.is_log_journal = service_is_journal(STDERR_FILENO),
 		.columns = terminal_columns(STDERR_FILENO),
 	};
 

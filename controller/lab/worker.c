@@ -297,6 +297,8 @@ int lab_worker_run(const struct lab_worker_cfg *cfg, struct err *e)
 		return r;
 
 	say(&wk, "worker %s: store %s", wk.self.name, store_location(st));
+	if (cfg->hooks && cfg->hooks->ready)
+		cfg->hooks->ready();
 	r = work(&wk, e);
 	pull_close(wk.pull);
 	if (r < 0 && e->kind == ERR_STOPPED)

@@ -14,7 +14,8 @@ struct cli {
 	FILE *log; /* errors and progress */
 	bool is_out_tty;
 	bool is_log_tty;
-	unsigned columns; /* of the terminal behind log */
+	bool is_log_journal; /* a line may begin with its priority, as "<3>" */
+	unsigned columns;    /* of the terminal behind log */
 	struct waiter *w;
 	int out_error; /* errno of the first write to out that failed, 0 = none */
 };

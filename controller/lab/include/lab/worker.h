@@ -13,6 +13,8 @@
 #include "store/queue.h"
 
 struct lab_hooks {
+	/* the worker is known to the store and takes jobs from now on; may be NULL */
+	void (*ready)(void);
 	/* one line for the journal: what was taken, how it ended, what went wrong */
 	void (*say)(void *self, const char *text);
 	void *self;
