@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* faults.c - the words of `run --faults`, and boots that go wrong. */
+/* faults.c - the words of `run --faults`. */
 #include "rig/faults.h"
 
 #include "base/parse.h"
-#include "boot_fault.h"
 
 #include <string.h>
 
@@ -42,11 +41,14 @@ static int parse_one(const char *key, const char *value, struct rig_faults *f, s
 		double *to;
 	} chances[] = {
 		{"fail", &f->stick_switch.fail},      {"lie", &f->stick_switch.lie},
-		{"late", &f->stick_switch.late},      {"console.fail", &f->console.fail},
-		{"console.short", &f->console.shorn}, {"console.late", &f->console.late},
-		{"console.lie", &f->console.lie},     {"console.stuck", &f->console.stuck},
-		{"console.flood", &f->console.flood}, {"boot.fail", &f->boot.fail},
-		{"boot.late", &f->boot.late},         {"boot.stuck", &f->boot.stuck},
+		{"late", &f->stick_switch.late},      {"short", &f->stick_switch.shorn},
+		{"stuck", &f->stick_switch.stuck},    {"flood", &f->stick_switch.flood},
+		{"console.fail", &f->console.fail},   {"console.lie", &f->console.lie},
+		{"console.late", &f->console.late},   {"console.short", &f->console.shorn},
+		{"console.stuck", &f->console.stuck}, {"console.flood", &f->console.flood},
+		{"boot.fail", &f->boot.fail},         {"boot.lie", &f->boot.lie},
+		{"boot.late", &f->boot.late},         {"boot.short", &f->boot.shorn},
+		{"boot.stuck", &f->boot.stuck},       {"boot.flood", &f->boot.flood},
 	};
 	const struct {
 		const char *key, *what;
@@ -80,9 +82,8 @@ static int parse_one(const char *key, const char *value, struct rig_faults *f, s
 		return r;
 	}
 	return err_set(e, ERR_USAGE, EINVAL,
-		       "faults: '%s' is none of fail, lie, late, late_ms, console.fail, "
-		       "console.short, console.late, console.late_ms, console.lie, console.stuck, "
-		       "console.flood, boot.fail, boot.late, boot.late_ms, boot.stuck, seed",
+		       "faults: '%s' is none of fail, lie, late, late_ms, short, stuck, flood, "
+		       "console.… and boot.… (the same), seed",
 		       key);
 }
 
@@ -115,22 +116,4 @@ int rig_faults_parse(const char *text, struct rig_faults *ret, struct err *e)
 	} while (*p++ == ',');
 	*ret = f;
 	return 0;
-}
-
-int boot_fault_meet(const struct boot_faults *faults, struct rng *rng, struct waiter *w,
-		    nsec_t deadline_ns, struct err *e)
-{
-	/* always three draws, so that one probability does not shift the others' luck */
-	const bool fails = rng_unit(rng) < faults->fail;
-	const bool is_stuck = rng_unit(rng) < faults->stuck;
-	const bool is_late = rng_unit(rng) < faults->late;
-	int r;
-
-	if (fails)
-		return err_set(e, ERR_RIG, EIO, "injected fault: the power does not come");
-	if (is_stuck) {
-		r = waiter_until(w, deadline_ns, NULL, NULL, e);
-		return r < 0 ? r : err_set(e, ERR_RIG, ETIMEDOUT, "injected fault: the boot hangs");
-	}
-	return is_late ? waiter_sleep(w, faults->late_ns, e) : 0;
 }

@@ -51,12 +51,17 @@ static void hand_on(struct port_fault *f, const void *bytes, size_t n, nsec_t t_
 	}
 }
 
+void port_fault_noise(struct rng *rng, char ret[PORT_FLOOD_BYTES])
+{
+	for (size_t i = 0; i < PORT_FLOOD_BYTES; i++)
+		ret[i] = (char)rng_below(rng, 256);
+}
+
 static void flood(struct port_fault *f, nsec_t t_host_ns, bool is_late)
 {
 	char noise[PORT_FLOOD_BYTES];
 
-	for (size_t i = 0; i < sizeof(noise); i++)
-		noise[i] = (char)rng_below(f->rng, 256);
+	port_fault_noise(f->rng, noise);
 	hand_on(f, noise, sizeof(noise), t_host_ns, is_late);
 }
 

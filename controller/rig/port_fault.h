@@ -7,6 +7,9 @@
 
 struct port_fault;
 
+/* PORT_FLOOD_BYTES of noise. */
+void port_fault_noise(struct rng *rng, char ret[PORT_FLOOD_BYTES]);
+
 /*
  * From now on what the port receives has these faults before anybody gets it. faults and rng must
  * live longer; rng goes on from boot to boot. To be freed before the port is closed.

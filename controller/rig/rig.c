@@ -39,6 +39,7 @@ struct rig {
 	struct switch_fault_state fault_state;
 	struct rng console_rng, boot_rng;
 	struct port_fault *port_fault;
+	struct boot_fault *boot_fault;
 	/* of the machine at hand; all NULL while nothing is booted */
 	const struct boot_ops *boot;
 	void *machine;
@@ -100,6 +101,7 @@ static void end_machine(struct rig *rig)
 		rig->boot->stop(rig->machine);
 	if (rig->port)
 		port_drain(rig->port);
+	boot_fault_free(take(rig->boot_fault));
 	port_fault_free(take(rig->port_fault));
 	switch_close(rig->sw);
 	if (rig->port && rig->link)
@@ -274,6 +276,15 @@ static int open_link(struct rig *rig, struct err *e)
 	return port_tap(rig->port, on_link_bytes, rig->link, e);
 }
 
+static int meet_boot_faults(struct rig *rig, nsec_t deadline_ns, struct err *e)
+{
+	const struct boot_fault_io io = {
+		.w = rig->w, .port = rig->port, .stop = rig->boot->stop, .self = rig->machine};
+
+	return boot_fault_meet(&rig->faults.boot, &rig->boot_rng, &io, deadline_ns,
+			       &rig->boot_fault, e);
+}
+
 static int start(struct rig *rig, const struct kernel_build *k, const char *initrd,
 		 const char *append, struct err *e)
 {
@@ -306,7 +317,7 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	if (r == 0)
 		r = open_link(rig, e);
 	if (r == 0 && rig->has_faults)
-		r = boot_fault_meet(&rig->faults.boot, &rig->boot_rng, rig->w, deadline_ns, e);
+		r = meet_boot_faults(rig, deadline_ns, e);
 	if (r == 0)
 		r = rig->boot->run(rig->machine, rig->port, deadline_ns, e);
 	if (r < 0)
@@ -318,6 +329,7 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	r = link_hello(rig->link, deadline_ns, e);
 	if (r < 0)
 		return blame(rig, e);
+	boot_fault_free(take(rig->boot_fault));
 	/* faults are for the changes that a trial makes, not for its preparation */
 	rig->fault_state.is_armed = false;
 	r = switch_set(rig->sw, SWITCH_ON, waiter_now(rig->w) + PLUG_NS, NULL, e);

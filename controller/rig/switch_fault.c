@@ -19,13 +19,43 @@ void switch_fault_init(struct switch_fault_state *state, const struct switch_fau
 	rng_init(&state->rng, faults->seed);
 }
 
+static enum switch_state other(enum switch_state state)
+{
+	return state == SWITCH_OFF ? SWITCH_ON : SWITCH_OFF;
+}
+
+/* Reports what the inner switch does not do, or did not keep to. */
+static void claim(struct switch_fault *s, enum switch_state state)
+{
+	s->has_lied = true;
+	s->claim = state;
+}
+
+/* There and back again, so often; ends where it began. */
+static int bounce(struct switch_fault *s, enum switch_state to, nsec_t deadline_ns, struct err *e)
+{
+	struct switch_change ignored;
+	int r = 0;
+
+	for (unsigned i = 0; i < SWITCH_FLOOD_BOUNCES && r >= 0; i++) {
+		r = s->inner_ops->set(s->inner, to, deadline_ns, &ignored, e);
+		if (r >= 0)
+			r = s->inner_ops->set(s->inner, other(to), deadline_ns, &ignored, e);
+	}
+	return r;
+}
+
 static int set_with_faults(struct switch_fault *s, enum switch_state to, nsec_t deadline_ns,
 			   struct switch_change *ret, struct err *e)
 {
-	/* always three draws, so that one probability does not shift the others' luck */
+	/* always as many draws, so that one probability does not shift the others' luck */
 	const bool fails = rng_unit(&s->state->rng) < s->faults->fail;
 	const bool lies = rng_unit(&s->state->rng) < s->faults->lie;
 	const bool is_late = rng_unit(&s->state->rng) < s->faults->late;
+	const bool is_short = rng_unit(&s->state->rng) < s->faults->shorn;
+	const bool is_stuck = rng_unit(&s->state->rng) < s->faults->stuck;
+	const bool floods = rng_unit(&s->state->rng) < s->faults->flood;
+	struct switch_change undone;
 	const nsec_t asked_ns = waiter_now(s->w);
 	int r;
 
@@ -34,10 +64,16 @@ static int set_with_faults(struct switch_fault *s, enum switch_state to, nsec_t 
 		s->state->failed++;
 		return err_set(e, ERR_RIG, EIO, "injected fault: the switch does not work");
 	}
+	if (is_stuck) {
+		s->state->stuck++;
+		r = waiter_until(s->w, deadline_ns, NULL, NULL, e);
+		return r < 0 ? r
+			     : err_set(e, ERR_RIG, ETIMEDOUT,
+				       "injected fault: the switch does not answer");
+	}
 	if (lies) {
 		s->state->lied++;
-		s->has_lied = true;
-		s->claim = to;
+		claim(s, to);
 		*ret = (struct switch_change){.asked_ns = asked_ns, .applied_ns = asked_ns};
 		return 0;
 	}
@@ -53,9 +89,19 @@ static int set_with_faults(struct switch_fault *s, enum switch_state to, nsec_t 
 		*ret = (struct switch_change){.asked_ns = asked_ns, .applied_ns = waiter_now(s->w)};
 		return 0;
 	}
+	if (floods) {
+		s->state->flooded++;
+		r = bounce(s, to, deadline_ns, e);
+		if (r < 0)
+			return r;
+	}
 	r = s->inner_ops->set(s->inner, to, deadline_ns, ret, e);
 	ret->asked_ns = asked_ns;
-	return r;
+	if (r < 0 || !is_short)
+		return r;
+	s->state->shorn++;
+	claim(s, to);
+	return s->inner_ops->set(s->inner, other(to), deadline_ns, &undone, e);
 }
 
 static int switch_fault_set(void *self, enum switch_state to, nsec_t deadline_ns,

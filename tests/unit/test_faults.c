@@ -20,6 +20,8 @@ struct fixture {
 	struct rig_faults faults;
 	struct rng rng;
 	struct port_fault *fault;
+	struct boot_fault *boot_fault;
+	unsigned stops; /* of the machine, by a fault of its boot */
 	struct strbuf got;
 	nsec_t got_ns; /* when the last bytes came */
 };
@@ -54,6 +56,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	port_fault_free(f->fault);
+	boot_fault_free(f->boot_fault);
 	port_close(f->port);
 	close(f->far);
 	waiter_free(f->w);
@@ -227,29 +230,91 @@ static void test_the_seed_decides(void **state)
 	assert_in_range(__builtin_popcountll(seen[0]), 16, 48);
 }
 
+static void on_stop(void *self)
+{
+	((struct fixture *)self)->stops++;
+}
+
+static int meet(struct fixture *f, const char *text, nsec_t deadline_ns, struct err *e)
+{
+	const struct boot_fault_io io = {.w = f->w, .port = f->port, .stop = on_stop, .self = f};
+
+	boot_fault_free(take(f->boot_fault));
+	if (rig_faults_parse(text, &f->faults, e) < 0)
+		fail_msg("%s", e->text);
+	rng_init(&f->rng, f->faults.boot.seed);
+	return boot_fault_meet(&f->faults.boot, &f->rng, &io, deadline_ns, &f->boot_fault, e);
+}
+
 static void test_a_boot_fails_hangs_or_comes_late(void **state)
 {
 	struct fixture *f = *state;
 	const nsec_t began_ns = f->now;
-	struct rig_faults faults;
 	struct err e = {0};
-	struct rng rng;
 
-	rng_init(&rng, 1);
-	assert_int_equal(rig_faults_parse("boot.fail=1", &faults, &e), 0);
-	assert_int_equal(boot_fault_meet(&faults.boot, &rng, f->w, NSEC_FOREVER, &e), -EIO);
+	assert_int_equal(meet(f, "boot.fail=1", NSEC_FOREVER, &e), -EIO);
 	assert_int_equal(e.kind, ERR_RIG);
 	assert_contains(e.text, "injected fault: the power does not come");
 
-	assert_int_equal(rig_faults_parse("boot.late=1,boot.late_ms=70", &faults, &e), 0);
-	assert_int_equal(boot_fault_meet(&faults.boot, &rng, f->w, NSEC_FOREVER, &e), 0);
+	assert_int_equal(meet(f, "boot.late=1,boot.late_ms=70", NSEC_FOREVER, &e), 0);
 	assert_int_equal(f->now - began_ns, 70 * NSEC_PER_MSEC);
 
-	assert_int_equal(rig_faults_parse("boot.stuck=1", &faults, &e), 0);
-	assert_int_equal(boot_fault_meet(&faults.boot, &rng, f->w, began_ns + NSEC_PER_SEC, &e),
-			 -ETIMEDOUT);
+	assert_int_equal(meet(f, "boot.stuck=1", began_ns + NSEC_PER_SEC, &e), -ETIMEDOUT);
 	assert_int_equal(e.kind, ERR_RIG);
 	assert_int_equal(f->now - began_ns, NSEC_PER_SEC);
+}
+
+static void test_the_power_of_a_short_boot_goes_again(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	assert_int_equal(meet(f, "boot.short=1,boot.late_ms=70", NSEC_FOREVER, &e), 0);
+	assert_int_equal(waiter_sleep(f->w, 69 * NSEC_PER_MSEC, &e), 0);
+	assert_int_equal(f->stops, 0);
+	assert_int_equal(waiter_sleep(f->w, 2 * NSEC_PER_MSEC, &e), 0);
+	assert_int_equal(f->stops, 1);
+	/* a boot that is over is not cut */
+	assert_int_equal(meet(f, "boot.short=1,boot.late_ms=70", NSEC_FOREVER, &e), 0);
+	boot_fault_free(take(f->boot_fault));
+	assert_int_equal(waiter_sleep(f->w, NSEC_PER_SEC, &e), 0);
+	assert_int_equal(f->stops, 1);
+}
+
+static void test_a_boot_lies_about_its_kernel(void **state)
+{
+	static const char banner[] = "[    0.000000] Linux LLinux version 6.1.0-9-arm64 (gcc)\r\n";
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	/* however the bytes come */
+	for (size_t cut = 0; cut < strlen(banner); cut++) {
+		auto_free char *head = strndup(banner, cut);
+
+		strbuf_reset(&f->got);
+		assert_int_equal(meet(f, "boot.lie=1", NSEC_FOREVER, &e), 0);
+		if (cut)
+			say(f, head);
+		say(f, banner + cut);
+		assert_string_equal(strbuf_str(&f->got),
+				    "[    0.000000] Linux LLinux version 7.1.0-9-arm64 (gcc)\r\n");
+	}
+	boot_fault_free(take(f->boot_fault));
+	strbuf_reset(&f->got);
+	say(f, banner);
+	assert_string_equal(strbuf_str(&f->got), banner);
+}
+
+static void test_noise_comes_before_a_boot(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	assert_int_equal(meet(f, "boot.flood=1", NSEC_FOREVER, &e), 0);
+	say(f, "one");
+	say(f, "two");
+	assert_int_equal(f->got.len, PORT_FLOOD_BYTES + 6);
+	assert_memory_equal(f->got.data + PORT_FLOOD_BYTES, "onetwo", 6);
 }
 
 static void test_fault_texts_are_read_exactly(void **state)
@@ -274,7 +339,8 @@ static void test_fault_texts_are_read_exactly(void **state)
 		{"lies=1", "'lies' is none of"},
 		{"console.short=1.1", "console.short: '1.1' is no number from 0 to 1"},
 		{"console.late_ms=-1", "console.late_ms: '-1'"},
-		{"boot.lie=1", "'boot.lie' is none of"},
+		{"boot.lies=1", "'boot.lies' is none of"},
+		{"short_ms=1", "'short_ms' is none of"},
 		{"console.=1", "'console.' is none of"},
 		{"seed=0000000000000000000000000000000000000000000000000000000000000000001",
 		 "is too long"},
@@ -293,6 +359,20 @@ static void test_fault_texts_are_read_exactly(void **state)
 	assert_int_equal(got.boot.late_ns, 3 * NSEC_PER_MSEC);
 	assert_int_equal(got.console.late_ns, 500 * NSEC_PER_MSEC);
 	assert_true(got.console.seed != got.boot.seed);
+	/* the same words for each of the three */
+	assert_int_equal(
+		rig_faults_parse("fail=.1,lie=.2,late=.3,short=.4,stuck=.5,flood=.6,"
+				 "console.fail=.1,console.lie=.2,console.late=.3,console.short=.4,"
+				 "console.stuck=.5,console.flood=.6,boot.fail=.1,boot.lie=.2,"
+				 "boot.late=.3,boot.short=.4,boot.stuck=.5,boot.flood=.6",
+				 &got, &e),
+		0);
+	assert_true(got.stick_switch.shorn == .4 && got.stick_switch.stuck == .5 &&
+		    got.stick_switch.flood == .6);
+	assert_true(got.console.fail == .1 && got.console.lie == .2 && got.console.late == .3 &&
+		    got.console.shorn == .4 && got.console.stuck == .5 && got.console.flood == .6);
+	assert_true(got.boot.fail == .1 && got.boot.lie == .2 && got.boot.late == .3 &&
+		    got.boot.shorn == .4 && got.boot.stuck == .5 && got.boot.flood == .6);
 
 	assert_int_equal(rig_faults_parse("late=1", &got, &e), 0);
 	assert_int_equal(got.stick_switch.late_ns, 500 * NSEC_PER_MSEC);
@@ -323,6 +403,9 @@ int main(void)
 		TEST(test_fail_takes_the_port_away),
 		TEST(test_the_seed_decides),
 		TEST(test_a_boot_fails_hangs_or_comes_late),
+		TEST(test_the_power_of_a_short_boot_goes_again),
+		TEST(test_a_boot_lies_about_its_kernel),
+		TEST(test_noise_comes_before_a_boot),
 		TEST(test_fault_texts_are_read_exactly),
 	};
 

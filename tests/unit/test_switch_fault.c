@@ -164,6 +164,53 @@ static void test_a_late_change_happens_late(void **state)
 	assert_int_equal(f->state.late, 1);
 }
 
+static void test_a_short_change_is_undone_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "short=1");
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+	assert_int_equal(f->toy.sets, 2);
+	assert_int_equal(f->ops->get(f->self), SWITCH_OFF);
+	assert_int_equal(f->ops->sense(f->self), SWITCH_ON);
+	assert_int_equal(f->state.shorn, 1);
+
+	f->faults.shorn = 0;
+	assert_int_equal(set(f, SWITCH_ON, &change), 0);
+	assert_int_equal(f->toy.sets, 2);
+	assert_int_equal(f->ops->get(f->self), SWITCH_ON);
+}
+
+static void test_a_stuck_switch_takes_the_whole_time(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+	struct err e = {0};
+
+	wrap(f, "stuck=1");
+	assert_int_equal(f->ops->set(f->self, SWITCH_OFF, 9 * NSEC_PER_SEC, &change, &e),
+			 -ETIMEDOUT);
+	assert_int_equal(e.kind, ERR_RIG);
+	assert_int_equal(f->now, 9 * NSEC_PER_SEC);
+	assert_int_equal(f->toy.sets, 0);
+	assert_int_equal(f->ops->get(f->self), SWITCH_ON);
+	assert_int_equal(f->state.stuck, 1);
+}
+
+static void test_a_flood_of_changes_ends_where_it_should(void **state)
+{
+	struct fixture *f = *state;
+	struct switch_change change = {0};
+
+	wrap(f, "flood=1");
+	assert_int_equal(set(f, SWITCH_OFF, &change), 0);
+	assert_int_equal(f->toy.sets, 2 * SWITCH_FLOOD_BOUNCES + 1);
+	assert_int_equal(f->ops->sense(f->self), SWITCH_OFF);
+	assert_int_equal(f->ops->get(f->self), SWITCH_OFF);
+	assert_int_equal(f->state.flooded, 1);
+}
+
 static void test_nothing_is_injected_while_it_is_not_armed(void **state)
 {
 	struct fixture *f = *state;
@@ -209,6 +256,9 @@ int main(void)
 		TEST(test_a_lie_claims_the_change_and_sense_tells_the_truth),
 		TEST(test_a_failure_changes_nothing),
 		TEST(test_a_late_change_happens_late),
+		TEST(test_a_short_change_is_undone_at_once),
+		TEST(test_a_stuck_switch_takes_the_whole_time),
+		TEST(test_a_flood_of_changes_ends_where_it_should),
 		TEST(test_nothing_is_injected_while_it_is_not_armed),
 		TEST(test_the_same_seed_gives_the_same_faults),
 	};

@@ -58,9 +58,8 @@
 	{                                                                                            \
 		.name = "faults", .type = OPT_TEXT, .arg = "SPEC",                                   \
 		.help = "make the rig misbehave by chance, as in lie=1.0,seed=42: the switch (keys " \
-			"fail, lie, late, late_ms), the console (console.fail, .lie, .late, "        \
-			".late_ms, .short, .stuck, .flood), the boot (boot.fail, .late, .late_ms, "  \
-			".stuck)"                                                                    \
+			"fail, lie, late, late_ms, short, stuck, flood), the console (console.fail " \
+			"and so on), the boot (boot.fail and so on); see FAULTS in stallrig(1)"      \
 	}
 /* how long commands wait for a rig that somebody else holds, without --no-wait */
 #define CLI_RIG_WAIT_NS (3600 * NSEC_PER_SEC)

@@ -24,7 +24,10 @@ struct port_faults {
 struct boot_faults {
 	double fail;  /* the power does not come */
 	double late;  /* it comes late_ns later */
+	double lie;   /* the kernel's banner on the console is another kernel's */
+	double shorn; /* key "short": the power goes again late_ns after it came */
 	double stuck; /* it does not come, and nobody says so until the boot's time is over */
+	double flood; /* PORT_FLOOD_BYTES of noise come before the console's first byte */
 	nsec_t late_ns;
 	uint64_t seed;
 };
