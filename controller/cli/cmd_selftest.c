@@ -52,6 +52,10 @@ static const struct opt options[] = {
 	 .max = 10000,
 	 .absent = "the scenario's",
 	 .help = "valid trials of a run"},
+	{.name = "continue",
+	 .type = OPT_FLAG,
+	 .help = "count the runs that the store has of the same kernels on a rig of this name, with "
+		 "the same scenario file and number of trials, and make only those that lack"},
 	{.name = "source",
 	 .type = OPT_TEXT,
 	 .arg = "SOURCE",
@@ -290,6 +294,75 @@ static int get_baseline(struct selftest *t, const struct matrix_cell *c, const s
 	return 0;
 }
 
+/* A run that had nothing to be held against, as each that was a baseline. */
+static bool is_without_baseline(const struct run *run)
+{
+	return strcmp(run->result.reason, "no-baseline") == 0;
+}
+
+/*
+ * The run that the others are held against is the first with all its trials; what was before it is
+ * not counted. It is read again with all its numbers.
+ */
+static int take_baseline(struct selftest *t, size_t cell, struct run **runs, size_t *n,
+			 struct err *e)
+{
+	while (*n > 0) {
+		const struct run *oldest = runs[--*n];
+		bool is_whole = oldest->result.valid >= oldest->planned_valid;
+		int r = is_whole ? store_find_run(t->store, oldest->id, &t->baselines[cell], e) : 0;
+
+		if (r < 0 || is_whole)
+			return r;
+	}
+	return 0;
+}
+
+/* What the store has of a cell. */
+static int count_earlier(struct selftest *t, size_t cell, struct err *e)
+{
+	struct matrix_cell *c = &t->matrix.cells[cell];
+	const struct store_filter filter = {
+		.kernel = c->kernel, .rig = t->rig->name, .scenario = c->scenario};
+	auto_scenario struct scenario *sc = NULL;
+	auto_kernel_build struct kernel_build *k = NULL;
+	struct matrix_origin origin = {.rig = t->rig->name};
+	struct run **runs = NULL;
+	size_t n = 0, kept = 0;
+	int r;
+
+	r = kernel_find(t->ctx, c->kernel, t->rig->arch, &k, e);
+	if (r == -ENOENT) {
+		err_clear(e);
+		return 0; /* it did not build */
+	}
+	if (r >= 0)
+		r = scenario_load(c->scenario, &sc, e);
+	if (r >= 0)
+		r = store_runs(t->store, &filter, false, &runs, &n, e);
+	if (r < 0)
+		return r;
+	origin.scenario_sha256 = sc->sha256;
+	origin.image_sha256 = k->image_sha256;
+	origin.trials = args_count(t->a, "trials", sc->trials.valid);
+	for (size_t i = 0; i < n; i++) {
+		if (matrix_is_run_of(c, &origin, runs[i]))
+			runs[kept++] = runs[i];
+		else
+			run_free(runs[i]);
+	}
+	n = kept;
+	if (scenario_needs_baseline(sc) && c->plain == cell)
+		r = take_baseline(t, cell, runs, &n, e);
+	for (size_t i = n; i-- > 0 && r >= 0;)
+		if (!is_without_baseline(runs[i]))
+			matrix_note(c, runs[i]);
+	for (size_t i = 0; i < kept; i++)
+		run_free(runs[i]);
+	free(runs);
+	return r;
+}
+
 static int run_cell(struct selftest *t, struct matrix_cell *c, unsigned round, struct err *e)
 {
 	auto_scenario struct scenario *sc = NULL;
@@ -304,9 +377,7 @@ static int run_cell(struct selftest *t, struct matrix_cell *c, unsigned round, s
 		r = run_kernel(t, c, sc, baseline, &run, e);
 	if (r == -ENOENT && !run) {
 		err_clear(e);
-		c->n[MATRIX_UNDECIDED]++;
-		(void)snprintf(c->seen, sizeof(c->seen), "%s kernel.no-build",
-			       verdict_name(VERDICT_UNTESTABLE));
+		matrix_note_unbuilt(c);
 		return 0;
 	}
 	if (r < 0)
@@ -322,9 +393,19 @@ static int run_rounds(struct selftest *t, struct err *e)
 	unsigned n = args_count(t->a, "runs", 1);
 
 	t->baselines = xcalloc(t->matrix.n + 1, sizeof(struct run *));
+	for (size_t i = 0; i < t->matrix.n && args_has(t->a, "continue"); i++) {
+		int r = count_earlier(t, i, e);
+
+		if (r < 0)
+			return r;
+	}
 	for (unsigned round = 1; round <= n; round++)
 		for (size_t i = 0; i < t->matrix.n; i++) {
-			int r = run_cell(t, &t->matrix.cells[i], round, e);
+			int r;
+
+			if (matrix_cell_runs(&t->matrix.cells[i]) >= round)
+				continue;
+			r = run_cell(t, &t->matrix.cells[i], round, e);
 
 			if (r < 0)
 				return r;
@@ -342,6 +423,7 @@ static const char *const heads[COLUMNS] = {
 static void fill_row(const struct matrix_cell *c, char *ret[COLUMNS])
 {
 	auto_strbuf struct strbuf worst = STRBUF_INIT;
+	auto_strbuf struct strbuf unexpected = STRBUF_INIT;
 	const char *source = strncmp(c->source, "debian:", 7) == 0 ? c->source + 7 : c->source;
 	unsigned runs = matrix_cell_runs(c);
 
@@ -359,8 +441,9 @@ static void fill_row(const struct matrix_cell *c, char *ret[COLUMNS])
 	ret[4] = xasprintf("%u", c->n[MATRIX_AS_EXPECTED]);
 	ret[5] = xasprintf("%u", c->n[MATRIX_FALSE_PASS]);
 	ret[6] = xasprintf("%u", c->n[MATRIX_FALSE_FAIL]);
+	matrix_add_unexpected(c, &unexpected);
 	ret[7] = xasprintf("%u%s%s", c->n[MATRIX_OTHER_REASON] + c->n[MATRIX_UNDECIDED],
-			   *c->seen ? ": " : "", c->seen);
+			   unexpected.len ? ": " : "", strbuf_str(&unexpected));
 	ret[8] = strbuf_take(&worst);
 }
 
@@ -404,6 +487,7 @@ static void add_table(struct strbuf *out, const struct matrix *m, bool is_markdo
 static json_t *cell_value(const struct matrix_cell *c)
 {
 	json_t *obj = json_object();
+	json_t *seen = json_object();
 
 	set_text(obj, "scenario", c->scenario);
 	set_text(obj, "kernel", c->kernel);
@@ -415,7 +499,9 @@ static json_t *cell_value(const struct matrix_cell *c)
 	set_count(obj, "runs", matrix_cell_runs(c));
 	for (int i = 0; i < MATRIX_OUTCOME_MAX; i++)
 		set_count(obj, matrix_outcome_name((enum matrix_outcome)i), c->n[i]);
-	set_text(obj, "unexpected", c->seen);
+	for (size_t i = 0; i < c->n_seen; i++)
+		set_count(seen, c->seen[i].what, c->seen[i].n);
+	set(obj, "seen", seen);
 	set_count(obj, "valid_trials", c->n_trials);
 	if (c->worst_us >= 0) {
 		set(obj, "worst_us", json_integer(c->worst_us));

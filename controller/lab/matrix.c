@@ -26,6 +26,9 @@ void matrix_release(struct matrix *m)
 		free(c->mutations);
 		free(c->append);
 		free(c->reason);
+		for (size_t k = 0; k < c->n_seen; k++)
+			free(c->seen[k].what);
+		free(c->seen);
 	}
 	free(m->cells);
 	*m = (struct matrix){0};
@@ -129,12 +132,56 @@ enum matrix_outcome matrix_classify(const struct matrix_cell *c, enum verdict ve
 	return strcmp(reason, c->reason) == 0 ? MATRIX_AS_EXPECTED : MATRIX_OTHER_REASON;
 }
 
+static void note_seen(struct matrix_cell *c, enum verdict verdict, const char *reason)
+{
+	auto_free char *what = xasprintf("%s %s", verdict_name(verdict), reason);
+
+	for (size_t i = 0; i < c->n_seen; i++)
+		if (strcmp(c->seen[i].what, what) == 0) {
+			c->seen[i].n++;
+			return;
+		}
+	c->seen = xrealloc(c->seen, c->n_seen + 1, sizeof(*c->seen));
+	c->seen[c->n_seen++] = (struct matrix_seen){.what = take(what), .n = 1};
+}
+
+void matrix_add_unexpected(const struct matrix_cell *c, struct strbuf *out)
+{
+	auto_free char *expected = xasprintf("%s %s", verdict_name(c->expected), c->reason);
+	bool is_first = true;
+
+	for (size_t i = 0; i < c->n_seen; i++) {
+		if (strcmp(c->seen[i].what, expected) == 0)
+			continue;
+		strbuf_addf(out, "%s%s (%u)", is_first ? "" : ", ", c->seen[i].what, c->seen[i].n);
+		is_first = false;
+	}
+}
+
+bool matrix_is_run_of(const struct matrix_cell *c, const struct matrix_origin *o,
+		      const struct run *run)
+{
+	return run->ended_wall_ns && strcmp(run->scenario, c->scenario) == 0 &&
+	       strcmp(run->kernel, c->kernel) == 0 && strcmp(run->append, c->append) == 0 &&
+	       strcmp(run->rig, o->rig) == 0 &&
+	       strcmp(run->scenario_sha256, o->scenario_sha256) == 0 &&
+	       strcmp(run->kernel_image_sha256, o->image_sha256) == 0 &&
+	       run->planned_valid == o->trials;
+}
+
+void matrix_note_unbuilt(struct matrix_cell *c)
+{
+	c->n[MATRIX_UNDECIDED]++;
+	note_seen(c, VERDICT_UNTESTABLE, "kernel.no-build");
+}
+
 void matrix_note(struct matrix_cell *c, const struct run *run)
 {
 	const struct judge_result *j = &run->result;
 	enum matrix_outcome o = matrix_classify(c, j->verdict, j->reason);
 
 	c->n[o]++;
+	note_seen(c, j->verdict, j->reason);
 	c->n_trials += j->valid;
 	if (run->ended_wall_ns > run->started_wall_ns)
 		c->wall_ns += run->ended_wall_ns - run->started_wall_ns;
@@ -142,9 +189,6 @@ void matrix_note(struct matrix_cell *c, const struct run *run)
 		c->worst_us = j->worst_us;
 	if (j->worst_us >= 0 && (c->least_worst_us < 0 || j->worst_us < c->least_worst_us))
 		c->least_worst_us = j->worst_us;
-	if (o != MATRIX_AS_EXPECTED)
-		(void)snprintf(c->seen, sizeof(c->seen), "%s %s", verdict_name(j->verdict),
-			       j->reason);
 }
 
 unsigned matrix_cell_runs(const struct matrix_cell *c)

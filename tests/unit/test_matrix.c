@@ -149,7 +149,6 @@ static void test_a_matrix_passes_only_if_all_of_it_was_seen(void **state)
 	assert_int_equal(matrix_verdict(&m), VERDICT_PASS);
 	note(&m.cells[0], VERDICT_RIG_FAULT, "rig.x", -1);
 	assert_int_equal(matrix_verdict(&m), VERDICT_INCONCLUSIVE);
-	assert_string_equal(m.cells[0].seen, "RIG-FAULT rig.x");
 	note(&m.cells[0], VERDICT_FAIL, "over-limit", 60000);
 	assert_int_equal(matrix_verdict(&m), VERDICT_FAIL);
 
@@ -162,6 +161,72 @@ static void test_a_matrix_passes_only_if_all_of_it_was_seen(void **state)
 	matrix_release(&m);
 }
 
+static void test_what_was_not_expected_is_counted_by_its_words(void **state)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	struct kernel_mutation one = mutation("one");
+	struct matrix m = {0};
+
+	(void)state;
+	add_ok(&m, &one, "k-one");
+	note(&m.cells[0], VERDICT_PASS, "none-over", 5000);
+	matrix_add_unexpected(&m.cells[0], &text);
+	assert_string_equal(strbuf_str(&text), "");
+	note(&m.cells[0], VERDICT_INCONCLUSIVE, "straddles-limit", 60000);
+	matrix_note_unbuilt(&m.cells[0]);
+	note(&m.cells[0], VERDICT_INCONCLUSIVE, "straddles-limit", 60000);
+	note(&m.cells[0], VERDICT_PASS, "none-over", 5000);
+	matrix_add_unexpected(&m.cells[0], &text);
+	assert_string_equal(strbuf_str(&text),
+			    "INCONCLUSIVE straddles-limit (2), UNTESTABLE kernel.no-build (1)");
+	assert_int_equal(m.cells[0].n_seen, 3);
+	assert_string_equal(m.cells[0].seen[0].what, "PASS none-over");
+	assert_int_equal(m.cells[0].seen[0].n, 2);
+	assert_int_equal(m.cells[0].n[MATRIX_UNDECIDED], 3);
+	assert_int_equal(matrix_cell_runs(&m.cells[0]), 5);
+	matrix_release(&m);
+}
+
+/* A run of anything else, or one that was killed, is not counted for a cell. */
+static void test_only_a_whole_run_of_the_same_things_is_one_of_a_cell(void **state)
+{
+	const struct matrix_origin origin = {
+		.rig = "r", .scenario_sha256 = "s1", .image_sha256 = "i1", .trials = 2};
+	char other[] = "other", empty[] = "", rig[] = "r", s1[] = "s1", i1[] = "i1";
+	char plain[] = "plain", scenario[] = "unplug-read";
+	const struct run same = {
+		.rig = rig,
+		.kernel = plain,
+		.scenario = scenario,
+		.append = empty,
+		.scenario_sha256 = s1,
+		.kernel_image_sha256 = i1,
+		.planned_valid = 2,
+		.ended_wall_ns = 1,
+	};
+	struct kernel_mutation one = mutation("one");
+	struct matrix m = {0};
+	struct run run = same;
+	char **const texts[] = {&run.rig,    &run.kernel,          &run.scenario,
+				&run.append, &run.scenario_sha256, &run.kernel_image_sha256};
+
+	(void)state;
+	add_ok(&m, &one, "k-one");
+	assert_true(matrix_is_run_of(&m.cells[0], &origin, &run));
+	assert_false(matrix_is_run_of(&m.cells[1], &origin, &run));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		*texts[i] = other;
+		assert_false(matrix_is_run_of(&m.cells[0], &origin, &run));
+		run = same;
+	}
+	run.planned_valid = 3;
+	assert_false(matrix_is_run_of(&m.cells[0], &origin, &run));
+	run = same;
+	run.ended_wall_ns = 0;
+	assert_false(matrix_is_run_of(&m.cells[0], &origin, &run));
+	matrix_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +235,8 @@ int main(void)
 		cmocka_unit_test(test_expectations_must_be_clear_and_agree),
 		cmocka_unit_test(test_a_verdict_counts_only_with_its_own_reason),
 		cmocka_unit_test(test_a_matrix_passes_only_if_all_of_it_was_seen),
+		cmocka_unit_test(test_what_was_not_expected_is_counted_by_its_words),
+		cmocka_unit_test(test_only_a_whole_run_of_the_same_things_is_one_of_a_cell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

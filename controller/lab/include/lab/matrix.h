@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/strbuf.h"
 #include "kernels/kernels.h"
 #include "trial/trial.h"
 
@@ -20,6 +21,12 @@ enum matrix_outcome {
 /* "as_expected", "false_pass", … Never NULL. */
 const char *matrix_outcome_name(enum matrix_outcome o);
 
+/* A verdict with its reason, "FAIL over-limit", and how many runs of a cell had it. */
+struct matrix_seen {
+	char *what;
+	unsigned n;
+};
+
 /* One kernel under one scenario. */
 struct matrix_cell {
 	char *scenario;
@@ -34,7 +41,8 @@ struct matrix_cell {
 	unsigned n_trials;                /* valid ones */
 	int64_t worst_us, least_worst_us; /* of the runs' worst delays; -1 none */
 	nsec_t wall_ns;                   /* of all runs */
-	char seen[128]; /* verdict and reason of the last run that was not as expected */
+	struct matrix_seen *seen;         /* in the order in which they came */
+	size_t n_seen;
 };
 
 struct matrix {
@@ -57,7 +65,21 @@ enum matrix_outcome matrix_classify(const struct matrix_cell *c, enum verdict ve
 				    const char *reason);
 /* Counts a run that has ended. */
 void matrix_note(struct matrix_cell *c, const struct run *run);
+/* Counts a run that could not be made since the kernel does not build. */
+void matrix_note_unbuilt(struct matrix_cell *c);
+/* What was seen and not expected, "INCONCLUSIVE straddles-limit (2), PASS none-over". Appended. */
+void matrix_add_unexpected(const struct matrix_cell *c, struct strbuf *out);
 
+/* What a run was made of, beside what its cell says. */
+struct matrix_origin {
+	const char *rig; /* its name */
+	const char *scenario_sha256, *image_sha256;
+	unsigned trials; /* valid ones that were wanted */
+};
+
+/* Whether a run has ended and is one of this cell, made of the same. */
+bool matrix_is_run_of(const struct matrix_cell *c, const struct matrix_origin *o,
+		      const struct run *run);
 unsigned matrix_cell_runs(const struct matrix_cell *c);
 /* PASS: all runs of all cells as expected, and at least one in each. FAIL: a verdict was false, or
    right for a wrong reason. INCONCLUSIVE: what is left. */
