@@ -17,7 +17,8 @@
 #define ATTEMPTS_MAX  100 /* that a job may be begun; a killed controller costs one each time */
 #define PRIORITY      100
 #define YEAR_NS       (366 * 86400 * NSEC_PER_SEC)
-#define FIRST         1000 /* checks go before all else */
+#define FIRST         1000                 /* checks go before all else */
+#define SETTLING_NS   (600 * NSEC_PER_SEC) /* that a kernel which goes on changing is waited for */
 
 struct night {
 	const struct nightly_cfg *cfg;
@@ -534,7 +535,8 @@ static int begin(struct night *n, struct err *e)
 	return r;
 }
 
-static int submit(struct night *n, const struct nightly_list *list, struct err *e)
+/* An item that is in the queue already stays as it is. */
+static int submit(struct night *n, const struct nightly_list *list, bool is_first, struct err *e)
 {
 	auto_free struct store_job *jobs = xcalloc(list->n + 1, sizeof(*jobs));
 	auto_free const struct store_job **rows = xcalloc(list->n + 1, sizeof(*rows));
@@ -546,7 +548,8 @@ static int submit(struct night *n, const struct nightly_list *list, struct err *
 		const struct nightly_item *it = &list->items[i];
 
 		if (it->left_out) {
-			say(n, "left out: %s: %s", it->name, it->left_out);
+			if (is_first)
+				say(n, "left out: %s: %s", it->name, it->left_out);
 			continue;
 		}
 		jobs[n_rows] = (struct store_job){
@@ -644,6 +647,76 @@ static int work(struct night *n, struct err *e)
 	return r;
 }
 
+/* ---- kernels that are dropped while it goes on ---- */
+
+static bool has_folder(const struct plan *p)
+{
+	for (unsigned i = 0; i < p->kernels_count; i++)
+		if (p->kernels[i].folder)
+			return true;
+	return false;
+}
+
+static bool has_settling(const struct nightly_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->items[i].is_settling)
+			return true;
+	return false;
+}
+
+/* What l says of watched folders takes the place of what all said of them. */
+static void replace_dropped(struct nightly_list *all, struct nightly_list *l)
+{
+	struct nightly_list old = {.items = xcalloc(all->n + 1, sizeof(*old.items))};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (all->items[i].is_dropped)
+			old.items[old.n++] = all->items[i];
+		else
+			all->items[kept++] = all->items[i];
+	}
+	nightly_list_release(&old);
+	all->items = xrealloc(all->items, kept + l->n + 1, sizeof(*all->items));
+	for (size_t i = 0; i < l->n; i++)
+		all->items[kept + i] = l->items[i];
+	all->n = kept + l->n;
+	free(l->items);
+	*l = (struct nightly_list){0};
+}
+
+/*
+ * A watched folder is looked at again when all else is done: what came meanwhile, and what was
+ * still being written, is of this night. What goes on changing is waited for, but not for ever.
+ */
+static int work_on_dropped(struct night *n, struct nightly_list *all, struct err *e)
+{
+	nsec_t until_ns = waiter_now(n->cfg->w) + SETTLING_NS;
+	size_t open = 0;
+	int r = 0;
+
+	while (has_folder(n->cfg->plan) && waiter_now(n->cfg->w) < n->budget_until_ns) {
+		auto_nightly_list struct nightly_list l = {0};
+		bool is_settling;
+
+		r = nightly_expand(n->cfg->plan, n->cfg->kernels, n->cfg->store, NIGHTLY_DROPPED,
+				   &l, e);
+		if (r >= 0)
+			r = submit(n, &l, false, e);
+		is_settling = has_settling(&l);
+		replace_dropped(all, &l);
+		if (r >= 0)
+			r = look(n, &open, e);
+		if (r < 0 || (!open && (!is_settling || waiter_now(n->cfg->w) >= until_ns)))
+			break;
+		r = open ? work(n, e) : waiter_sleep(n->cfg->w, PAUSE_NS, e);
+		if (r < 0)
+			break;
+	}
+	return r < 0 ? r : 0;
+}
+
 /* ---- the night's end ---- */
 
 static int by_job(const void *a, const void *b)
@@ -709,14 +782,26 @@ static int end(struct night *n, const struct nightly_report *report, struct err 
 	return 0;
 }
 
-/* Items that were left out, out of all. */
-static void keep_left_out(struct nightly_list *list)
+static bool is_result(const struct nightly_report *report, const char *item)
 {
+	for (size_t i = 0; i < report->n; i++)
+		if (strcmp(report->results[i].job->item, item) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Items that were left out, out of all. One that was judged by this very night looks as if an
+ * earlier one had done it.
+ */
+static void keep_left_out(struct nightly_report *report)
+{
+	struct nightly_list *list = &report->left_out;
 	struct nightly_list others = {.items = xcalloc(list->n + 1, sizeof(*others.items))};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (list->items[i].left_out)
+		if (list->items[i].left_out && !is_result(report, list->items[i].name))
 			list->items[kept++] = list->items[i];
 		else
 			others.items[others.n++] = list->items[i];
@@ -786,7 +871,7 @@ int nightly_run(const struct nightly_cfg *cfg, struct nightly_report *ret, struc
 	int r;
 
 	*ret = (struct nightly_report){0};
-	r = nightly_expand(cfg->plan, cfg->kernels, cfg->store, true, &ret->left_out, e);
+	r = nightly_expand(cfg->plan, cfg->kernels, cfg->store, NIGHTLY_ALL, &ret->left_out, e);
 	if (r >= 0)
 		r = begin(&n, e);
 	if (r >= 0)
@@ -794,16 +879,18 @@ int nightly_run(const struct nightly_cfg *cfg, struct nightly_report *ret, struc
 	if (r >= 0)
 		r = free_dead(&n, e);
 	if (r >= 0)
-		r = submit(&n, &ret->left_out, e);
-	keep_left_out(&ret->left_out);
+		r = submit(&n, &ret->left_out, true, e);
 	if (r >= 0)
 		r = ask_for_begin_checks(&n, e);
 	if (r >= 0)
 		r = work(&n, e);
 	if (r >= 0)
+		r = work_on_dropped(&n, &ret->left_out, e);
+	if (r >= 0)
 		r = cancel_rest(&n, e);
 	if (r >= 0)
 		r = gather(&n, ret, e);
+	keep_left_out(ret);
 	if (r >= 0)
 		r = end(&n, ret, e);
 	for (size_t i = 0; i < n.n_told; i++)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nightly_expand.c - from a plan to its runs. */
-#include "base/parse.h"
 #include "base/strbuf.h"
-#include "lab/nightly.h"
+#include "nightly_kernels.h"
 #include "rig/names.h"
 #include "rig/rig.h"
 #include "trial/scenario.h"
 
-#include <dirent.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define CLASS_PREFIX "class:"
 #define HISTORY_MAX  50 /* runs that an expectation is made of */
@@ -97,174 +94,6 @@ static int find_rigs(const struct plan *p, struct bench *ret, struct err *e)
 	return r;
 }
 
-/* ---- kernels ---- */
-
-/* A build of an entry for one arch, or why there is none. */
-struct candidate {
-	char *kernel;   /* owned */
-	char *left_out; /* owned; NULL = fine */
-};
-
-struct candidates {
-	struct candidate *list; /* owned */
-	size_t n;
-};
-
-static void candidates_release(struct candidates *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		util_free(c->list[i].kernel);
-		util_free(c->list[i].left_out);
-	}
-	util_free(c->list);
-	*c = (struct candidates){0};
-}
-
-static void add_candidate(struct candidates *c, const char *kernel, const char *left_out)
-{
-	c->list = xrealloc(c->list, c->n + 1, sizeof(*c->list));
-	c->list[c->n++] = (struct candidate){
-		.kernel = xstrdup(kernel),
-		.left_out = left_out ? xstrdup(left_out) : NULL,
-	};
-}
-
-/* What a kernel's own trouble is leaves it out; all else ends the night's beginning. */
-static bool is_own_trouble(const struct err *e)
-{
-	return e->kind != ERR_STOPPED && e->kind != ERR_INTERNAL;
-}
-
-static int find_series(const struct kernels_ctx *ctx, const char *spec, const char *arch,
-		       bool may_fetch, struct candidates *ret, struct err *e)
-{
-	struct kernel_build *k = NULL;
-	struct err why = {0};
-	int r;
-
-	r = may_fetch ? kernel_fetch(ctx, spec, arch, &k, &why)
-		      : kernel_find(ctx, spec, arch, &k, &why);
-	if (r >= 0) {
-		add_candidate(ret, k->name, NULL);
-		kernel_build_free(k);
-		return 0;
-	}
-	if (!may_fetch && r == -ENOENT) {
-		add_candidate(ret, spec, NULL);
-		return 0;
-	}
-	if (!is_own_trouble(&why)) {
-		*e = why;
-		return r;
-	}
-	add_candidate(ret, spec, why.text);
-	return 0;
-}
-
-static int find_build(const struct kernels_ctx *ctx, const char *name, const char *arch,
-		      struct candidates *ret, struct err *e)
-{
-	auto_kernel_build struct kernel_build *k = NULL;
-	int r = kernel_find(ctx, name, NULL, &k, e);
-
-	if (r >= 0 && strcmp(k->arch, arch) == 0)
-		add_candidate(ret, k->name, NULL);
-	return r < 0 ? r : 0;
-}
-
-static int is_kernel_entry(const struct dirent *d)
-{
-	return d->d_name[0] != '.';
-}
-
-/* The name in the kernel store of what lies in a watched folder: that of the file without ".deb",
-   with what no name may have replaced. */
-static char *name_of_entry(const char *entry)
-{
-	size_t n = strlen(entry);
-	char *name = xstrdup(entry);
-
-	if (n > 4 && strcmp(entry + n - 4, ".deb") == 0)
-		name[n - 4] = '\0';
-	for (char *c = name; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-",
-			    *c))
-			*c = '_';
-	return name;
-}
-
-static bool is_kernel(const char *path, const char *entry)
-{
-	size_t n = strlen(entry);
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return false;
-	if (S_ISDIR(st.st_mode))
-		return true;
-	return n > 4 && strcmp(entry + n - 4, ".deb") == 0 && strstr(entry, "linux-image");
-}
-
-static int find_dropped(const struct kernels_ctx *ctx, const char *path, const char *entry,
-			const char *arch, bool may_add, struct candidates *ret, struct err *e)
-{
-	auto_kernel_build struct kernel_build *k = NULL;
-	auto_free char *name = name_of_entry(entry);
-	const struct kernel_add_cfg cfg = {.name = name, .paths = &path, .n_paths = 1};
-	struct err why = {0};
-	int r;
-
-	r = kernel_find(ctx, name, NULL, &k, &why);
-	if (r == -ENOENT && may_add) {
-		err_clear(&why);
-		r = kernel_add(ctx, &cfg, &k, &why);
-	} else if (r == -ENOENT) {
-		add_candidate(ret, name, NULL);
-		return 0;
-	}
-	if (r >= 0) {
-		if (strcmp(k->arch, arch) == 0)
-			add_candidate(ret, k->name, NULL);
-		return 0;
-	}
-	if (!is_own_trouble(&why)) {
-		*e = why;
-		return r;
-	}
-	add_candidate(ret, name, why.text);
-	return 0;
-}
-
-static int find_folder(const struct kernels_ctx *ctx, const char *folder, const char *arch,
-		       bool may_add, struct candidates *ret, struct err *e)
-{
-	struct dirent **rows = NULL;
-	int n = scandir(folder, &rows, is_kernel_entry, alphasort);
-	int r = 0;
-
-	if (n < 0)
-		return err_errno(e, ERR_CONFIG, errno, "kernels: folder '%s'", folder);
-	for (int i = 0; i < n; i++) {
-		auto_free char *path = xasprintf("%s/%s", folder, rows[i]->d_name);
-
-		if (r >= 0 && is_kernel(path, rows[i]->d_name))
-			r = find_dropped(ctx, path, rows[i]->d_name, arch, may_add, ret, e);
-		free(rows[i]);
-	}
-	free(rows);
-	return r;
-}
-
-static int find_kernels(const struct kernels_ctx *ctx, const struct plan_kernel *k,
-			const char *arch, bool may_fetch, struct candidates *ret, struct err *e)
-{
-	if (k->debian)
-		return find_series(ctx, k->debian, arch, may_fetch, ret, e);
-	if (k->build)
-		return find_build(ctx, k->build, arch, ret, e);
-	return find_folder(ctx, k->folder, arch, may_fetch, ret, e);
-}
-
 /* ---- what is known of earlier nights ---- */
 
 /* Median duration of a planned trial in earlier runs, times the trials that are planned. */
@@ -302,7 +131,7 @@ struct expansion {
 	const struct plan *plan;
 	const struct kernels_ctx *ctx;
 	struct store *st;
-	bool may_fetch;
+	enum nightly_look look;
 	struct scenario **scenarios; /* owned, one for each of the plan's */
 	struct bench bench;
 	struct nightly_list *list;
@@ -330,10 +159,12 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 		.scenario = xstrdup(p->scenarios[scenario]),
 		.rig = xstrdup(x->bench.names[rig]),
 		.left_out = c->left_out ? xstrdup(c->left_out) : NULL,
+		.is_settling = c->is_settling,
+		.is_dropped = k->folder != NULL,
 	};
 	r = expect_duration(x->st, x->bench.rigs[rig]->name, x->scenarios[scenario]->name, trials,
 			    &it->expected_s, e);
-	if (r < 0 || it->left_out || !p->new_only || !x->st)
+	if (r < 0 || it->left_out || !k->new_only || !x->st)
 		return r;
 	r = store_was_judged(x->st, it->kernel, it->append, x->bench.rigs[rig]->name,
 			     x->scenarios[scenario]->name, &it->is_judged, e);
@@ -355,7 +186,7 @@ static int expand_kernel(struct expansion *x, const struct plan_kernel *k, struc
 		for (size_t rig = 0; rig < x->bench.n; rig++)
 			is_wanted |= strcmp(x->bench.rigs[rig]->arch, arches[a]) == 0;
 		if (is_wanted)
-			r = find_kernels(x->ctx, k, arches[a], x->may_fetch, &found, e);
+			r = find_kernels(x->plan, k, x->ctx, arches[a], x->look, &found, e);
 		for (size_t c = 0; c < found.n; c++)
 			for (unsigned s = 0; s < x->plan->scenarios_count; s++)
 				for (size_t rig = 0; rig < x->bench.n; rig++)
@@ -368,14 +199,14 @@ static int expand_kernel(struct expansion *x, const struct plan_kernel *k, struc
 }
 
 int nightly_expand(const struct plan *p, const struct kernels_ctx *ctx, struct store *st,
-		   bool may_fetch, struct nightly_list *ret, struct err *e)
+		   enum nightly_look look, struct nightly_list *ret, struct err *e)
 {
 	auto_nightly_list struct nightly_list list = {0};
 	struct expansion x = {
 		.plan = p,
 		.ctx = ctx,
 		.st = st,
-		.may_fetch = may_fetch,
+		.look = look,
 		.list = &list,
 	};
 	int r;

@@ -19,6 +19,8 @@ struct nightly_item {
 	char *append, *scenario, *rig;
 	char *left_out;     /* why it is not run; NULL = it is */
 	bool is_judged;     /* left out because an earlier night came to PASS or FAIL */
+	bool is_settling;   /* left out because it may still be being written */
+	bool is_dropped;    /* of a watched folder */
 	int64_t expected_s; /* from earlier runs of that scenario on that rig; -1 = there are none
 			     */
 };
@@ -38,15 +40,21 @@ static inline void auto_cleanup_nightly_list(struct nightly_list *l)
 
 #define NIGHTLY_ITEMS_MAX 10000u
 
+enum nightly_look {
+	NIGHTLY_DRY,     /* nothing is changed */
+	NIGHTLY_ALL,     /* series are fetched, branches built, dropped kernels added */
+	NIGHTLY_DROPPED, /* only what lies in watched folders, which is added */
+};
+
 /*
- * What the plan comes to: kernels x scenarios x rigs, in that order. With may_fetch series are
- * fetched and watched folders are added to the kernel store (blocks for minutes); without, nothing
- * is changed and what would be fetched is named by its series. st may be NULL: nothing was ever
- * run. ERR_CONFIG and ERR_USAGE name the entry, rig or scenario that is wrong; a kernel that cannot
- * be fetched or added leaves its items out and says why.
+ * What the plan comes to: kernels x scenarios x rigs, in that order. Blocks for minutes, or hours
+ * if kernels are built, unless nothing may be changed; what would be fetched is named by its series
+ * then, what would be built by the name that it will have. st may be NULL: nothing was ever run.
+ * ERR_CONFIG and ERR_USAGE name the entry, rig or scenario that is wrong; a kernel that cannot be
+ * fetched or added leaves its items out and says why.
  */
 int nightly_expand(const struct plan *p, const struct kernels_ctx *ctx, struct store *st,
-		   bool may_fetch, struct nightly_list *ret, struct err *e) must_check;
+		   enum nightly_look look, struct nightly_list *ret, struct err *e) must_check;
 
 struct nightly_cfg {
 	const struct plan *plan;

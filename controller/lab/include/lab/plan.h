@@ -10,12 +10,19 @@
 
 #include <stdbool.h>
 
-/* Exactly one of the first three is set. */
+/* Exactly one of the first four is set. */
 struct plan_kernel {
-	char *debian; /* series: the newest build of it is fetched */
-	char *build;  /* name of a build in the kernel store */
-	char *folder; /* watched: each kernel in it is added to the store once */
-	char *append; /* added kernel command line, "" = nothing */
+	char *debian;   /* series: the newest build of it is fetched */
+	char *build;    /* name of a build in the kernel store */
+	char *folder;   /* watched: each kernel in it is added to the store once */
+	char *git;      /* repository: its branch is built at its tip */
+	char *branch;   /* only with git, and then always */
+	char **configs; /* only with git: as of `kernel build`; {"virtual"} if nothing is said */
+	unsigned configs_count;
+	char *command; /* only with git: builds it in place of make; NULL = make */
+	char *append;  /* added kernel command line, "" = nothing */
+	bool new_only; /* what was judged on an earlier night is left out */
+	char *text;    /* plan_kernel_text() */
 };
 
 struct plan {
@@ -32,8 +39,9 @@ struct plan {
 	unsigned trials;         /* valid trials of a run; 0 = the scenario's */
 	unsigned budget_minutes; /* nothing is begun after that; 0 = no limit */
 	unsigned retries;        /* further runs after a RIG-FAULT before the rig is quarantined */
-	bool new_only;           /* a build that was judged on an earlier night is left out */
-	char *notify; /* program that gets news as JSON on its standard input; "" = none */
+	bool new_only;           /* for kernels that do not say themselves */
+	unsigned settle_s; /* a dropped kernel is taken when nothing of it changed for that long */
+	char *notify;      /* program that gets news as JSON on its standard input; "" = none */
 };
 
 /*
@@ -47,5 +55,8 @@ void plan_free(struct plan *p);
 DEFINE_AUTO(plan, struct plan *, plan_free)
 #define auto_plan AUTO(plan)
 
-/* "debian:6.12", the build's name, or the folder: what a person calls it. Never NULL. */
+/*
+ * "debian:6.12", the build's name, the folder, "BRANCH of REPOSITORY" (as http_url_shown()): what a
+ * person calls it. Never NULL.
+ */
 const char *plan_kernel_text(const struct plan_kernel *k);
