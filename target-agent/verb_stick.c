@@ -268,8 +268,8 @@ static int resident_bytes(int fd, const char *path, uint64_t size, uint64_t *ret
 
 int verb_cache(struct request *rq, struct err *e)
 {
-	static const char *const keys[][2] = {{"Cached:", "cached_kib"},
-					      {"Buffers:", "buffers_kib"}};
+	static const char *const keys[][2] = {
+		{"Cached:", "cached_kib"}, {"Buffers:", "buffers_kib"}, {"Dirty:", "dirty_kib"}};
 	const char *path = NULL;
 	uint64_t size, resident;
 	char text[4096];

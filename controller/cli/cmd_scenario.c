@@ -95,7 +95,7 @@ static void explain_load(struct strbuf *out, const struct scenario *sc)
 		strbuf_addf(out,
 			    "The stick is mounted %s and its file is read by dd in blocks of %u "
 			    "KiB, within %u s.",
-			    strcmp(sc->prepare.mount, "ro") == 0 ? "read-only" : sc->prepare.mount,
+			    strcmp(sc->prepare.mount, "ro") == 0 ? "read-only" : "for writing",
 			    sc->load.block_kib, sc->load.timeout_s);
 	else
 		strbuf_addf(out,
@@ -105,6 +105,15 @@ static void explain_load(struct strbuf *out, const struct scenario *sc)
 	if (sc->prepare.hold)
 		strbuf_adds(out, " A process holds the device open from before that until after "
 				 "the cut, so that its page cache stays.");
+	if (sc->load.neighbour)
+		strbuf_adds(out, " The rig's second stick is mounted read-only and read, too.");
+	if (sc->load.dirty_mib)
+		strbuf_addf(
+			out,
+			" Then %u MiB are written to another file and stay in the page cache. "
+			"Unless 90 %% of that is still unwritten just before the cut, the trial "
+			"is invalid.",
+			sc->load.dirty_mib);
 	if (sc->load.drop_cache)
 		strbuf_adds(out, " Then the page cache is dropped again.");
 	if (sc->load.cache_floor_pct)

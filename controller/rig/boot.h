@@ -16,7 +16,8 @@ struct boot_cfg {
 	const struct kernel_build *build;
 	const char *kernel; /* paths */
 	const char *initrd;
-	const char *stick;
+	const char *stick;      /* image */
+	bool is_stick_writable; /* qemu: by way of a copy that goes with the machine */
 	const char *command_line;
 	const char *run_dir; /* for qemu.log */
 	/* qemu: start this boot loader instead of the kernel; it reaches net_folder by TFTP */

@@ -19,11 +19,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define START_NS   (30 * NSEC_PER_SEC)
-#define QUIT_NS    (5 * NSEC_PER_SEC)
-#define LOG_MAX    (1u << 20) /* bytes of qemu.log that are looked at */
-#define WORDS_MAX  400        /* … and quoted in an error */
-#define STICK_NODE "stick"
+#define START_NS       (30 * NSEC_PER_SEC)
+#define QUIT_NS        (5 * NSEC_PER_SEC)
+#define LOG_MAX        (1u << 20) /* bytes of qemu.log that are looked at */
+#define WORDS_MAX      400        /* … and quoted in an error */
+#define STICK_NODE     "stick"
+#define NEIGHBOUR_NODE "neighbour"
+#define HUB_ID         "hub"
 /* ports of the emulated xHCI controller, on its USB 2 and on its SuperSpeed side each */
 #define XHCI_PORTS "15"
 #define AGENT_PORT "org.stallrig.agent"
@@ -36,8 +38,8 @@ struct qemu {
 	struct qmp *qmp;
 	int fds[FD_MAX];
 	char *log_path;
-	char *stick_id, *stick_serial;
-	unsigned stick_port;
+	const struct rig_cfg *rig;
+	char *stick_copy;  /* a stick that is written to is one; NULL = none */
 	char **disk_paths; /* of images that go with the machine; owned */
 	unsigned n_disks;
 	bool has_ended;
@@ -110,11 +112,11 @@ static void args_release(struct args *a)
 }
 
 /* JSON, because a path may hold commas. -drive would vanish with the first unplug. */
-static char *blockdev(const char *path)
+static char *blockdev(const char *name, const char *path, bool is_read_only)
 {
 	json_t *node = json_pack("{s:s, s:s, s:b, s:{s:s, s:s, s:b}}", "driver", "raw", "node-name",
-				 STICK_NODE, "read-only", 1, "file", "driver", "file", "filename",
-				 path, "read-only", 1);
+				 name, "read-only", is_read_only, "file", "driver", "file",
+				 "filename", path, "read-only", is_read_only);
 	char *text = json_dumps(node, JSON_COMPACT);
 
 	json_decref(node);
@@ -194,7 +196,10 @@ static void add_devices(struct args *a, const struct boot_cfg *cfg, const struct
 	if (cfg->net_folder)
 		add_net(a, cfg->net_folder);
 	add_pair(a, "-device", xstrdup("qemu-xhci,id=xhci,p2=" XHCI_PORTS ",p3=" XHCI_PORTS));
-	add_pair(a, "-blockdev", blockdev(cfg->stick));
+	add_pair(a, "-blockdev",
+		 blockdev(STICK_NODE, q->stick_copy ? q->stick_copy : cfg->stick, !q->stick_copy));
+	if (cfg->rig->neighbour)
+		add_pair(a, "-blockdev", blockdev(NEIGHBOUR_NODE, cfg->stick, true));
 	for (unsigned i = 0; i < q->n_disks; i++)
 		add_disk(a, &cfg->disks[i], q->disk_paths[i]);
 }
@@ -255,6 +260,25 @@ static int make_disks(struct qemu *q, const struct boot_cfg *cfg, struct err *e)
 					 disk->name);
 		}
 	}
+	return 0;
+}
+
+/* What the target writes goes with the machine: the next boot finds the stick as it was made. */
+static int copy_stick(struct qemu *q, const struct boot_cfg *cfg, struct err *e)
+{
+	char *path;
+	int r;
+
+	if (!cfg->is_stick_writable)
+		return 0;
+	path = xasprintf("%s/stick.disk", cfg->run_dir);
+	r = file_copy(cfg->stick, path, e);
+	if (r < 0) {
+		(void)unlink(path);
+		free(path);
+		return err_rekind(e, ERR_RIG);
+	}
+	q->stick_copy = path;
 	return 0;
 }
 
@@ -336,9 +360,10 @@ static void qemu_close(void *self)
 		free(q->disk_paths[i]);
 	}
 	free(q->disk_paths);
+	if (q->stick_copy)
+		(void)unlink(q->stick_copy);
+	free(q->stick_copy);
 	free(q->log_path);
-	free(q->stick_id);
-	free(q->stick_serial);
 	free(q);
 }
 
@@ -370,15 +395,15 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 	q = xcalloc(1, sizeof(*q));
 	q->w = w;
 	q->log_path = xasprintf("%s/qemu.log", cfg->run_dir);
-	q->stick_id = xstrdup(cfg->rig->stick_switch.name);
-	q->stick_serial = xstrdup(cfg->rig->stick.serial);
-	q->stick_port = cfg->rig->stick_switch.port;
+	q->rig = cfg->rig;
 	for (int i = 0; i < FD_MAX; i++)
 		q->fds[i] = -1;
 	for (int i = 0; i < FD_MAX && r == 0; i++)
 		r = make_pair(&q->fds[i], &theirs[i], e);
 	if (r == 0)
 		r = make_disks(q, cfg, e);
+	if (r == 0)
+		r = copy_stick(q, cfg, e);
 	if (r == 0)
 		r = start_child(q, cfg, arch, theirs, e);
 	for (int i = 0; i < FD_MAX; i++)
@@ -416,18 +441,44 @@ static int qemu_link_fd(void *self)
 	return ((struct qemu *)self)->fds[FD_LINK];
 }
 
+/* "1", or "1.2" behind a hub. */
+static void port_text(const struct switch_cfg *sw, char ret[24])
+{
+	if (sw->hub_port)
+		(void)snprintf(ret, 24, "%u.%u", sw->port, sw->hub_port);
+	else
+		(void)snprintf(ret, 24, "%u", sw->port);
+}
+
 static bool qemu_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
 {
 	struct qemu *q = self;
-	const struct switch_qmp_cfg cfg = {
-		.id = q->stick_id,
-		.driver = "usb-storage",
-		.bus = "xhci.0",
-		.port = q->stick_port,
-		.node = STICK_NODE,
-		.serial = q->stick_serial,
-	};
+	const struct switch_cfg *sw = &q->rig->stick_switch;
+	const struct rig_neighbour *nb = q->rig->neighbour;
+	struct switch_qmp_device stick = {.id = sw->name,
+					  .driver = "usb-storage",
+					  .bus = "xhci.0",
+					  .node = STICK_NODE,
+					  .serial = q->rig->stick.serial};
+	struct switch_qmp_cfg cfg = {0};
+	char hub_port[24], port[24], neighbour_port[24];
 
+	(void)snprintf(hub_port, sizeof(hub_port), "%u", sw->port);
+	port_text(sw, port);
+	stick.port = port;
+	if (sw->hub_port)
+		cfg.devices[cfg.n++] = (struct switch_qmp_device){
+			.id = HUB_ID, .driver = "usb-hub", .bus = stick.bus, .port = hub_port};
+	cfg.cut = sw->hub_port && !sw->is_hub_cut ? cfg.n : 0;
+	cfg.devices[cfg.n++] = stick;
+	if (nb) {
+		port_text(&nb->sw, neighbour_port);
+		stick.id = nb->sw.name;
+		stick.port = neighbour_port;
+		stick.node = NEIGHBOUR_NODE;
+		stick.serial = nb->serial;
+		cfg.devices[cfg.n++] = stick;
+	}
 	*ret_ops = &switch_qmp_ops;
 	*ret_self = switch_qmp_new(q->qmp, &cfg, q->w);
 	return true;

@@ -34,6 +34,7 @@ struct rig {
 	unsigned n_programs;
 	const struct rig_disk *disks;
 	unsigned n_disks;
+	bool is_stick_writable;
 	bool has_faults;
 	struct rig_faults faults;
 	struct switch_fault_state fault_state;
@@ -300,6 +301,7 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		.kernel = kernel,
 		.initrd = initrd,
 		.stick = rig->stick.path,
+		.is_stick_writable = rig->is_stick_writable,
 		.command_line = command_line,
 		.run_dir = rig->run_dir,
 		.keep_fd = lock_fd(rig->lock),
@@ -363,6 +365,17 @@ int rig_need_disks(struct rig *rig, const struct rig_disk *disks, unsigned n, st
 	return 0;
 }
 
+int rig_need_writable_stick(struct rig *rig, struct err *e)
+{
+	if (!rig_is_qemu(rig->cfg))
+		return err_set(e, ERR_CONFIG, ENOTSUP,
+			       "%s: only on a target in QEMU the stick may be written to: what a "
+			       "real one loses would be missing the next time",
+			       rig->cfg->path);
+	rig->is_stick_writable = true;
+	return 0;
+}
+
 int rig_throttle_disk(struct rig *rig, const char *disk, unsigned write_iops, struct err *e)
 {
 	bool is_there = false;
@@ -383,23 +396,29 @@ static bool is_same_module(const char *a, const char *b)
 	return strcspn(b, " ") == n && memcmp(a, b, n) == 0;
 }
 
-/* The rig's modules, then those of the scenario that are not among them; NULL-terminated. */
+static void add_module(const char **list, unsigned *n, const char *module)
+{
+	for (unsigned i = 0; i < *n; i++)
+		if (is_same_module(list[i], module))
+			return;
+	list[(*n)++] = module;
+}
+
+/*
+ * The rig's modules, then those of the scenario and the stick's file system if they are not among
+ * them; NULL-terminated.
+ */
 static const char **module_list(const struct rig *rig)
 {
 	const unsigned n_own = rig->cfg->boot.modules_count;
-	const char **list = xcalloc(n_own + rig->n_modules + 1, sizeof(*list));
+	const char **list = xcalloc(n_own + rig->n_modules + 2, sizeof(*list));
 	unsigned n = 0;
 
 	for (; n < n_own; n++)
 		list[n] = rig->cfg->boot.modules[n];
-	for (unsigned i = 0; i < rig->n_modules; i++) {
-		bool is_there = false;
-
-		for (unsigned k = 0; k < n; k++)
-			is_there |= is_same_module(list[k], rig->modules[i]);
-		if (!is_there)
-			list[n++] = rig->modules[i];
-	}
+	for (unsigned i = 0; i < rig->n_modules; i++)
+		add_module(list, &n, rig->modules[i]);
+	add_module(list, &n, rig->cfg->stick.filesystem);
 	return list;
 }
 

@@ -88,7 +88,8 @@ static const cyaml_schema_value_t stick_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct stick_entry, stick_fields)};
 
 static const cyaml_schema_field_t rig_fields[] = {
-	TEXT("name", struct rig_file, cfg.name), TEXT("class", struct rig_file, cfg.rig_class),
+	TEXT("name", struct rig_file, cfg.name),
+	TEXT("class", struct rig_file, cfg.rig_class),
 	TEXT("arch", struct rig_file, cfg.arch),
 	OPTIONAL_TEXT("golden_kernel", struct rig_file, cfg.golden_kernel),
 	CYAML_FIELD_MAPPING("boot", CYAML_FLAG_DEFAULT, struct rig_file, cfg.boot, boot_fields),
@@ -97,9 +98,8 @@ static const cyaml_schema_field_t rig_fields[] = {
 	CYAML_FIELD_MAPPING("link", CYAML_FLAG_DEFAULT, struct rig_file, cfg.link, link_fields),
 	CYAML_FIELD_MAPPING_PTR("power", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct rig_file,
 				cfg.power, switch_cfg_fields),
-	/* the schema allows a list so that rigs with more sticks stay compatible */
 	CYAML_FIELD_SEQUENCE("sticks", CYAML_FLAG_POINTER, struct rig_file, sticks, &stick_schema,
-			     1, 1),
+			     1, 2),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_value_t rig_schema = {
@@ -149,7 +149,7 @@ static const struct choice_rule choice_rules[] = {
 	CHOICE("console.driver", console.driver, "socket", "serial"),
 	CHOICE("console.flow", console.flow, "none", "rtscts", "xonxoff"),
 	CHOICE("link.driver", link.driver, "virtio-serial", "console"),
-	CHOICE("sticks[0].filesystem", stick.filesystem, "ext4", "vfat"),
+	CHOICE("sticks[0].filesystem", stick.filesystem, "ext4", "vfat", "exfat"),
 };
 
 /* and some become file names, device names or parts of a QEMU option. */
@@ -186,6 +186,11 @@ bool rig_is_qemu(const struct rig_cfg *cfg)
 {
 	return strcmp(cfg->boot.driver, "qemu") == 0 ||
 	       (cfg->boot.uboot && cfg->boot.uboot->firmware);
+}
+
+bool rig_cuts_neighbour(const struct rig_cfg *cfg)
+{
+	return cfg->neighbour && cfg->stick_switch.is_hub_cut && cfg->neighbour->sw.hub_port;
 }
 
 static int check_numbers(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
@@ -235,7 +240,7 @@ static bool is_sha256(const char *text)
 
 static int check_rest(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 {
-	/* file system structures, measured: below 2 % for both kinds */
+	/* file system structures, measured: below 2 % for each kind */
 	const unsigned need_mib = cfg->stick.file_mib + cfg->stick.file_mib / 50 + 12;
 
 	if (need_mib > cfg->stick.size_mib)
@@ -308,6 +313,9 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 				     is_qemu ? "a target in QEMU needs this key: the port that the "
 					       "stick is plugged into"
 					     : "only a target in QEMU has this key");
+	if (cfg->stick_switch.is_hub_cut && !cfg->stick_switch.hub_port)
+		return yaml_complain(doc, "sticks[0].switch.cut_hub", e,
+				     "there is no hub without hub_port");
 	if (!is_qemu && !*cfg->stick.content_sha256)
 		return yaml_complain(doc, "sticks[0].content_sha256", e,
 				     "a real stick needs the SHA-256 of its file");
@@ -340,11 +348,77 @@ static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 	return r;
 }
 
-/* Moves the only stick out of the list. */
-static void adopt_stick(struct rig_file *f)
+/* A second stick has the content of the first and a port of its own. f still has the list. */
+static int check_neighbour(struct rig_file *f, const struct yaml_doc *doc, struct err *e)
+{
+	const struct stick_entry *a = &f->sticks[0];
+	struct stick_entry *b = &f->sticks[1];
+	int r;
+
+	if (f->sticks_count < 2)
+		return 0;
+	const struct {
+		const char *key;
+		bool is_same;
+	} same[] = {{"sticks[1].filesystem", strcmp(a->stick.filesystem, b->stick.filesystem) == 0},
+		    {"sticks[1].file", strcmp(a->stick.file, b->stick.file) == 0},
+		    {"sticks[1].size_mib", a->stick.size_mib == b->stick.size_mib},
+		    {"sticks[1].file_mib", a->stick.file_mib == b->stick.file_mib}};
+	const struct {
+		const char *key, *first, *second;
+	} own[] = {{"sticks[1].name", a->name, b->name},
+		   {"sticks[1].serial", a->stick.serial, b->stick.serial},
+		   {"sticks[1].usb_path", a->stick.usb_path, b->stick.usb_path}};
+
+	r = switch_cfg_check(&b->sw, doc, "sticks[1].switch", e);
+	if (r < 0)
+		return r;
+	if (strcmp(a->sw.driver, "qmp") != 0 || strcmp(b->sw.driver, "qmp") != 0)
+		return yaml_complain(doc, "sticks[1].switch.driver", e,
+				     "only where both switches are 'qmp' there can be two sticks");
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		if (!same[i].is_same)
+			return yaml_complain(doc, same[i].key, e,
+					     "the second stick has the content of the first");
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		if (!parse_is_name(own[i].second))
+			return yaml_complain(doc, own[i].key, e,
+					     "only letters, digits and ._+- are allowed");
+		if (strcmp(own[i].first, own[i].second) == 0)
+			return yaml_complain(doc, own[i].key, e, "that is the first stick's");
+	}
+	if (b->stick.content_sha256 && *b->stick.content_sha256)
+		return yaml_complain(doc, "sticks[1].content_sha256", e,
+				     "the second stick has the content of the first");
+	if (b->sw.is_hub_cut)
+		return yaml_complain(doc, "sticks[1].switch.cut_hub", e,
+				     "only the first stick is cut");
+	if (b->sw.hub_port && (!a->sw.hub_port || a->sw.port != b->sw.port))
+		return yaml_complain(doc, "sticks[1].switch.hub_port", e,
+				     "there is no hub but that of the first stick");
+	if (a->sw.port == b->sw.port && a->sw.hub_port == b->sw.hub_port)
+		return yaml_complain(doc, "sticks[1].switch.port", e, "that is the first stick's");
+	if (a->sw.port == b->sw.port && !b->sw.hub_port)
+		return yaml_complain(doc, "sticks[1].switch.port", e, "a hub is plugged in there");
+	return 0;
+}
+
+/* Moves the sticks out of the list. */
+static void adopt_sticks(struct rig_file *f)
 {
 	struct stick_entry *s = &f->sticks[0];
 
+	if (f->sticks_count > 1) {
+		struct stick_entry *b = &f->sticks[1];
+		struct rig_neighbour *nb = xcalloc(1, sizeof(*nb));
+
+		nb->serial = take(b->stick.serial);
+		nb->usb_path = take(b->stick.usb_path);
+		nb->sw = b->sw;
+		nb->sw.name = take(b->name);
+		memset(&b->sw, 0, sizeof(b->sw));
+		f->cfg.neighbour = nb;
+	}
 	f->cfg.stick = s->stick;
 	f->cfg.stick_switch = s->sw;
 	f->cfg.stick_switch.name = s->name;
@@ -373,7 +447,12 @@ static int load_file(const char *path, struct rig_cfg **ret, struct err *e)
 	if (r < 0)
 		return r;
 	f = data;
-	adopt_stick(f);
+	r = check_neighbour(f, doc, e);
+	if (r < 0) {
+		yaml_data_free(&rig_schema, f);
+		return r;
+	}
+	adopt_sticks(f);
 	cfg = xcalloc(1, sizeof(*cfg));
 	*cfg = f->cfg;
 	cfg->path = xstrdup(path);
@@ -429,6 +508,12 @@ void rig_cfg_free(struct rig_cfg *cfg)
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		util_free(owned[i]);
 	switch_cfg_release(&cfg->stick_switch);
+	if (cfg->neighbour) {
+		switch_cfg_release(&cfg->neighbour->sw);
+		free(cfg->neighbour->serial);
+		free(cfg->neighbour->usb_path);
+		free(cfg->neighbour);
+	}
 	if (cfg->power)
 		switch_cfg_release(cfg->power);
 	util_free(cfg->power);

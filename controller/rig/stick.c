@@ -4,6 +4,7 @@
 
 #include "base/child.h"
 #include "base/rng.h"
+#include "exfat.h"
 #include "lock.h"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #define FAKE_TIME "1600000000"
 #define EXT4_UUID "53744c6c-7269-4700-8000-000000000001"
 #define VFAT_ID   "53744c6c"
+#define EXFAT_ID  "0x53744c6c"
 #define LABEL     "STALLRIG"
 #define EXT4_EXTENDED \
 	"hash_seed=53744c6c-7269-4700-8000-000000000002,lazy_itable_init=0,nodiscard,root_owner=0:0"
@@ -31,8 +33,9 @@ struct stick_fs {
 	/* Each runs in the folder that holds "stick.img" and "content"; NULL ends a list. "@"
 	   stands for the file's name on the stick, also inside a word. */
 	const char *make[20];
-	const char *put[10];
-	const char *get[10]; /* writes "copy" */
+	const char *tune[10]; /* after that; empty = nothing */
+	const char *put[10];  /* empty, and then `get` as well = exFAT, by exfat.h */
+	const char *get[10];  /* writes "copy" */
 };
 
 static const struct stick_fs filesystems[] = {
@@ -52,6 +55,12 @@ static const struct stick_fs filesystems[] = {
 		.make = {"mkfs.vfat", "--invariant", "-n", LABEL, "-i", VFAT_ID, "stick.img"},
 		.put = {"mcopy", "-m", "-i", "stick.img", "content", "::@"},
 		.get = {"mcopy", "-i", "stick.img", "::@", "copy"},
+	},
+	{
+		.name = "exfat",
+		.package = "exfatprogs",
+		.make = {"mkfs.exfat", "-L", LABEL, "stick.img"},
+		.tune = {"tune.exfat", "-I", EXFAT_ID, "stick.img"},
 	},
 };
 
@@ -132,6 +141,28 @@ int stick_make_blank(const char *path, unsigned mib, struct err *e)
 	return 0;
 }
 
+static int put_file(const char *dir, const struct stick_fs *fs, const char *file, struct waiter *w,
+		    struct err *e)
+{
+	auto_free char *image = xasprintf("%s/stick.img", dir);
+	auto_free char *content = xasprintf("%s/content", dir);
+
+	if (!fs->put[0])
+		return exfat_put(image, file, content, e);
+	return run_tool(w, dir, fs->put, file,
+			strcmp(fs->put[0], "mcopy") == 0 ? "mtools" : fs->package, e);
+}
+
+static int get_file(const char *dir, const struct stick_fs *fs, const char *file, struct waiter *w,
+		    struct err *e)
+{
+	auto_free char *image = xasprintf("%s/stick.img", dir);
+	auto_free char *copy = xasprintf("%s/copy", dir);
+
+	return fs->get[0] ? run_tool(w, dir, fs->get, file, fs->package, e)
+			  : exfat_get(image, file, copy, e);
+}
+
 static int need_fs(const struct rig_cfg *cfg, const struct stick_fs **ret, struct err *e)
 {
 	*ret = find_fs(cfg->stick.filesystem);
@@ -149,7 +180,7 @@ int stick_read_back(const char *dir, const struct rig_cfg *cfg, struct waiter *w
 
 	r = need_fs(cfg, &fs, e);
 	if (r == 0)
-		r = run_tool(w, dir, fs->get, cfg->stick.file, fs->package, e);
+		r = get_file(dir, fs, cfg->stick.file, w, e);
 	/* these programs do not fail reliably: what counts is what can be read */
 	if (r == 0)
 		r = sha256_file(copy, ret_sha256, e);
@@ -183,9 +214,10 @@ int stick_fill(const char *dir, const struct rig_cfg *cfg, struct waiter *w,
 		r = stick_content_sha256(dir, cfg, want, e);
 	if (r == 0)
 		r = run_tool(w, dir, fs->make, cfg->stick.file, fs->package, e);
+	if (r == 0 && fs->tune[0])
+		r = run_tool(w, dir, fs->tune, cfg->stick.file, fs->package, e);
 	if (r == 0)
-		r = run_tool(w, dir, fs->put, cfg->stick.file,
-			     strcmp(fs->put[0], "mcopy") == 0 ? "mtools" : fs->package, e);
+		r = put_file(dir, fs, cfg->stick.file, w, e);
 	if (r == 0)
 		r = stick_read_back(dir, cfg, w, got, e);
 	if (r < 0)

@@ -48,6 +48,8 @@ const cyaml_schema_field_t switch_cfg_fields[] = {
 	CYAML_FIELD_STRING_PTR("driver", CYAML_FLAG_POINTER, struct switch_cfg, driver, 1,
 			       TEXT_MAX),
 	NUMBER("port", port),
+	NUMBER("hub_port", hub_port),
+	YAML_FIELD_BOOL_OPTIONAL("cut_hub", struct switch_cfg, is_hub_cut),
 	CYAML_FIELD_UINT("min_off_ms", CYAML_FLAG_DEFAULT, struct switch_cfg, min_off_ms),
 	CYAML_FIELD_UINT("settle_ms", CYAML_FLAG_DEFAULT, struct switch_cfg, settle_ms),
 	NUMBER("max_cycles", max_cycles),
@@ -118,6 +120,8 @@ static const struct {
 } keys[] = {
 	/* target-port: only of a target in QEMU, which rig_cfg.c knows */
 	{"port", QMP | USB_HUB | TARGET_PORT, QMP | USB_HUB},
+	{"hub_port", QMP, 0},
+	{"cut_hub", QMP, 0},
 	{"safe_state", REAL, 0},
 	{"chip", GPIO, 0},
 	{"serial", HID_RELAY, 0},
@@ -158,6 +162,7 @@ static const struct {
 	unsigned absent; /* its value then */
 } numbers[] = {
 	{"port", offsetof(struct switch_cfg, port), 1, 255, 0},
+	{"hub_port", offsetof(struct switch_cfg, hub_port), 1, 8, 0},
 	{"min_off_ms", offsetof(struct switch_cfg, min_off_ms), 0, 60000, 0},
 	{"settle_ms", offsetof(struct switch_cfg, settle_ms), 0, 60000, 0},
 	{"max_cycles", offsetof(struct switch_cfg, max_cycles), 0, 100000000, 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * switch_qmp.c - plugs and unplugs QEMU's emulated stick.
+ * switch_qmp.c - plugs and unplugs QEMU's emulated stick, or the hub that it is behind.
  *
  * The reply to device_del says only that QEMU has heard. The stick is out when DEVICE_DELETED
  * comes for its id; then its id may still be in use for a moment.
@@ -12,11 +12,19 @@
 #define SENSE_NS (2 * NSEC_PER_SEC)
 #define RETRY_NS (5 * NSEC_PER_MSEC)
 
+struct device {
+	char *id, *driver, *bus, *port;
+	char *node, *serial; /* NULL = a hub */
+	bool is_in;          /* as far as QEMU was told */
+};
+
 struct switch_qmp {
 	struct qmp *q; /* not owned */
 	struct waiter *w;
-	char *id, *driver, *bus, *node, *serial;
-	unsigned port;
+	struct device devices[SWITCH_QMP_DEVICES_MAX];
+	size_t n;
+	const char *id; /* of what is cut */
+	const char *port;
 	enum switch_state state;
 	uint64_t since; /* first event of the change at hand */
 };
@@ -27,12 +35,21 @@ void *switch_qmp_new(struct qmp *q, const struct switch_qmp_cfg *cfg, struct wai
 
 	s->q = q;
 	s->w = w;
-	s->id = xstrdup(cfg->id);
-	s->driver = xstrdup(cfg->driver);
-	s->bus = xstrdup(cfg->bus);
-	s->node = xstrdup(cfg->node);
-	s->serial = xstrdup(cfg->serial);
-	s->port = cfg->port;
+	s->n = cfg->n;
+	for (size_t i = 0; i < cfg->n; i++) {
+		const struct switch_qmp_device *from = &cfg->devices[i];
+
+		s->devices[i] = (struct device){
+			.id = xstrdup(from->id),
+			.driver = xstrdup(from->driver),
+			.bus = xstrdup(from->bus),
+			.port = xstrdup(from->port),
+			.node = from->node ? xstrdup(from->node) : NULL,
+			.serial = from->serial ? xstrdup(from->serial) : NULL,
+		};
+	}
+	s->id = s->devices[cfg->cut].id;
+	s->port = s->devices[cfg->cut].port;
 	s->state = SWITCH_OFF;
 	return s;
 }
@@ -44,6 +61,19 @@ static bool has_outcome(void *self)
 	return qmp_find_event(s->q, s->since, "DEVICE_DELETED", s->id) ||
 	       qmp_find_event(s->q, s->since, "DEVICE_UNPLUG_GUEST_ERROR", s->id) ||
 	       !qmp_is_connected(s->q, NULL);
+}
+
+/* What is cut, and what is behind it. */
+static void set_cut(struct switch_qmp *s, bool is_in)
+{
+	const size_t n = strlen(s->port);
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *port = s->devices[i].port;
+
+		if (strncmp(port, s->port, n) == 0 && (port[n] == '\0' || port[n] == '.'))
+			s->devices[i].is_in = is_in;
+	}
 }
 
 static int unplug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change *ret,
@@ -67,6 +97,7 @@ static int unplug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change
 	if (r < 0)
 		return r;
 	s->state = SWITCH_UNKNOWN;
+	set_cut(s, false);
 	r = waiter_until(s->w, deadline_ns, has_outcome, s, e);
 	if (r < 0)
 		return r;
@@ -80,6 +111,7 @@ static int unplug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change
 	}
 	if (qmp_find_event(s->q, s->since, "DEVICE_UNPLUG_GUEST_ERROR", s->id)) {
 		s->state = SWITCH_ON;
+		set_cut(s, true);
 		return err_set(e, ERR_RIG, EIO, "QEMU: the guest refused to let '%s' go", s->id);
 	}
 	if (!qmp_is_connected(s->q, &why))
@@ -87,31 +119,35 @@ static int unplug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change
 	return err_set(e, ERR_RIG, ETIMEDOUT, "no DEVICE_DELETED for '%s' in time", s->id);
 }
 
-static int add_device(struct switch_qmp *s, nsec_t deadline_ns, struct err *e)
-{
-	char port[16];
-
-	(void)snprintf(port, sizeof(port), "%u", s->port);
-	return qmp_execute(s->q, deadline_ns, "device_add",
-			   json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", s->driver, "id",
-				     s->id, "bus", s->bus, "port", port, "drive", s->node, "serial",
-				     s->serial),
-			   NULL, e);
-}
-
-static int plug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change *ret, struct err *e)
+static int add_device(struct switch_qmp *s, struct device *d, nsec_t deadline_ns, struct err *e)
 {
 	int r;
 
-	ret->asked_ns = waiter_now(s->w);
 	for (;;) {
-		r = add_device(s, deadline_ns, e);
+		/* jansson leaves out what is NULL */
+		r = qmp_execute(s->q, deadline_ns, "device_add",
+				json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*}", "driver", d->driver,
+					  "id", d->id, "bus", d->bus, "port", d->port, "drive",
+					  d->node, "serial", d->serial),
+				NULL, e);
 		if (r != -EEXIST || waiter_now(s->w) >= deadline_ns)
 			break;
 		r = waiter_sleep(s->w, RETRY_NS, e);
 		if (r < 0)
 			return r;
 	}
+	d->is_in = r >= 0;
+	return r;
+}
+
+static int plug(struct switch_qmp *s, nsec_t deadline_ns, struct switch_change *ret, struct err *e)
+{
+	int r = 0;
+
+	ret->asked_ns = waiter_now(s->w);
+	for (size_t i = 0; i < s->n && r >= 0; i++)
+		if (!s->devices[i].is_in)
+			r = add_device(s, &s->devices[i], deadline_ns, e);
 	if (r < 0)
 		return r;
 	/* no event tells of a new device: this is QEMU's word, sense() can ask */
@@ -166,11 +202,14 @@ static void switch_qmp_close(void *self)
 {
 	struct switch_qmp *s = self;
 
-	free(s->id);
-	free(s->driver);
-	free(s->bus);
-	free(s->node);
-	free(s->serial);
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->devices[i].id);
+		free(s->devices[i].driver);
+		free(s->devices[i].bus);
+		free(s->devices[i].port);
+		free(s->devices[i].node);
+		free(s->devices[i].serial);
+	}
 	free(s);
 }
 

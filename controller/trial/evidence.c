@@ -8,6 +8,8 @@
 
 /* one period of the probe, one tick at HZ=100 and the time of the printk itself */
 #define ATTRIBUTION_SLACK_US 30000
+/* of what was written and must not have reached the stick before the cut */
+#define DIRTY_FLOOR_PCT 90
 
 static void printf_like(4, 5)
 	evidence_set(struct trial *t, enum evidence_id id, bool is_there, const char *fmt, ...)
@@ -178,14 +180,32 @@ static void check_control_positive(struct trial *t, const struct observation *o)
 
 static void check_cache_loaded(struct trial *t, const struct observation *o)
 {
-	int64_t floor_bytes = o->file_bytes / 100 * o->scenario->load.cache_floor_pct;
+	const struct scenario *sc = o->scenario;
+	int64_t floor_bytes = o->file_bytes / 100 * sc->load.cache_floor_pct;
 
 	trial_add_number(t, "load_ms", o->load_ms);
 	trial_add_number(t, "cached_kib", o->cached_bytes / 1024);
+	if (sc->load.neighbour && o->neighbour_bytes < floor_bytes) {
+		evidence_set(
+			t, EVIDENCE_CACHE_LOADED, false,
+			"%" PRId64 " KiB of the second stick's %" PRId64 " KiB cached, floor %u %%",
+			o->neighbour_bytes / 1024, o->file_bytes / 1024, sc->load.cache_floor_pct);
+		return;
+	}
+	if (sc->load.dirty_mib) {
+		const int64_t dirty_kib = (int64_t)sc->load.dirty_mib * 1024;
+
+		trial_add_number(t, "dirty_kib", o->dirty_kib);
+		if (o->dirty_kib < dirty_kib * DIRTY_FLOOR_PCT / 100) {
+			evidence_set(t, EVIDENCE_CACHE_LOADED, false,
+				     "%" PRId64 " KiB of %" PRId64 " KiB are dirty, floor %d %%",
+				     o->dirty_kib, dirty_kib, DIRTY_FLOOR_PCT);
+			return;
+		}
+	}
 	evidence_set(t, EVIDENCE_CACHE_LOADED, o->file_bytes > 0 && o->cached_bytes >= floor_bytes,
 		     "%" PRId64 " KiB of %" PRId64 " KiB cached, floor %u %%",
-		     o->cached_bytes / 1024, o->file_bytes / 1024,
-		     o->scenario->load.cache_floor_pct);
+		     o->cached_bytes / 1024, o->file_bytes / 1024, sc->load.cache_floor_pct);
 }
 
 static void check_cut_applied(struct trial *t, const struct observation *o)

@@ -54,6 +54,8 @@ static const struct member observation_members[] = {
 	{"control_actual_us", AT(observation, control.actual_us), I64},
 	{"cached_bytes", AT(observation, cached_bytes), I64},
 	{"file_bytes", AT(observation, file_bytes), I64},
+	{"neighbour_bytes", AT(observation, neighbour_bytes), I64_NEWER},
+	{"dirty_kib", AT(observation, dirty_kib), I64_NEWER},
 	{"cut_asked_ns", AT(observation, cut_asked_ns), TIME},
 	{"cut_applied_ns", AT(observation, cut_applied_ns), TIME},
 	{"is_cut_sensed", AT(observation, is_cut_sensed), BOOL},

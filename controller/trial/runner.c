@@ -595,6 +595,14 @@ static int prepare(struct runner *rn, struct err *e)
 	}
 	runner_phase(rn, "preparing %s", cfg->kernel->name);
 	rig_need_programs(rn->rig, rn->sc->needs.programs, rn->sc->needs.programs_count);
+	if (rn->sc->load.neighbour && !cfg->rig->neighbour)
+		return err_set(
+			e, ERR_CONFIG, ENODEV,
+			"scenario '%s' wants a second stick (load.neighbour), %s has one stick",
+			rn->sc->name, cfg->rig->path);
+	r = rn->sc->load.dirty_mib ? rig_need_writable_stick(rn->rig, e) : 0;
+	if (r < 0)
+		return r;
 	r = rig_need_disks(rn->rig, rn->sc->needs.disks, rn->sc->needs.disks_count, e);
 	if (r < 0)
 		return r;

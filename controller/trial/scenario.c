@@ -71,6 +71,8 @@ static const cyaml_schema_field_t load_fields[] = {
 	UINT("cache_floor_pct", load_type, cache_floor_pct),
 	YAML_FIELD_BOOL_OPTIONAL("drop_cache", load_type, drop_cache),
 	YAML_FIELD_BOOL_OPTIONAL("keep_reading", load_type, keep_reading),
+	YAML_FIELD_BOOL_OPTIONAL("neighbour", load_type, neighbour),
+	CYAML_FIELD_UINT("dirty_mib", CYAML_FLAG_OPTIONAL, load_type, dirty_mib),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t probe_fields[] = {TEXT("cpus", probe_type, cpus),
@@ -165,7 +167,7 @@ static const struct {
 	size_t offset;
 	const char *words[4];
 } choices[] = {
-	{"prepare.mount", offsetof(struct scenario, prepare.mount), {"ro", "none"}},
+	{"prepare.mount", offsetof(struct scenario, prepare.mount), {"ro", "rw", "none"}},
 	{"load.kind", offsetof(struct scenario, load.kind), {"dd"}},
 	{"stimulus.kind", offsetof(struct scenario, stimulus.kind), {"unplug"}},
 };
@@ -235,16 +237,18 @@ static int check_ranges(const struct scenario *sc, const struct yaml_doc *doc, s
 static int check_choices(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		auto_strbuf struct strbuf known = STRBUF_INIT;
 		bool is_known = false;
 		const char *v;
 
 		memcpy(&v, (const char *)sc + choices[i].offset, sizeof(v));
-		for (size_t w = 0; w < ARRAY_SIZE(choices[i].words) && choices[i].words[w]; w++)
+		for (size_t w = 0; w < ARRAY_SIZE(choices[i].words) && choices[i].words[w]; w++) {
 			is_known |= strcmp(v, choices[i].words[w]) == 0;
+			strbuf_addf(&known, "%s%s", w ? ", " : "", choices[i].words[w]);
+		}
 		if (!is_known)
-			return yaml_complain(doc, choices[i].key, e, "not one of: %s%s%s",
-					     choices[i].words[0], choices[i].words[1] ? ", " : "",
-					     choices[i].words[1] ? choices[i].words[1] : "");
+			return yaml_complain(doc, choices[i].key, e, "not one of: %s",
+					     strbuf_str(&known));
 	}
 	return 0;
 }
@@ -287,6 +291,7 @@ static int check_probe(const struct scenario *sc, const struct yaml_doc *doc, st
 static int check_unplug(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
 {
 	bool is_mounted = strcmp(sc->prepare.mount, "none") != 0;
+	unsigned line, column;
 
 	if (sc->prepare.hold && is_mounted)
 		return yaml_complain(doc, "prepare.hold", e,
@@ -297,6 +302,15 @@ static int check_unplug(const struct scenario *sc, const struct yaml_doc *doc, s
 	if (sc->stimulus.unmount_first && !is_mounted)
 		return yaml_complain(doc, "stimulus.unmount_first", e,
 				     "nothing is mounted (prepare.mount none)");
+	if (yaml_position(doc, "load.dirty_mib", &line, &column) &&
+	    (sc->load.dirty_mib < 1 || sc->load.dirty_mib > 65536))
+		return yaml_complain(doc, "load.dirty_mib", e, "outside 1..65536");
+	if ((sc->load.dirty_mib != 0) != (strcmp(sc->prepare.mount, "rw") == 0))
+		return yaml_complain(doc, "prepare.mount", e,
+				     "'rw' and load.dirty_mib only go together");
+	if (sc->load.dirty_mib && sc->load.drop_cache)
+		return yaml_complain(doc, "load.drop_cache", e,
+				     "that would write back what load.dirty_mib leaves");
 	if (sc->stimulus.unmount_first && sc->load.keep_reading)
 		return yaml_complain(doc, "stimulus.unmount_first", e,
 				     "not together with load.keep_reading");

@@ -19,6 +19,8 @@
 #define POLL_NS    (100 * NSEC_PER_MSEC)
 #define SAMPLES_NS (30 * NSEC_PER_SEC) /* at most 2,048 buckets of a probe, over a serial line */
 #define MOUNT_DIR  "/mnt/stick"
+/* … of the rig's second stick */
+#define NEIGHBOUR_DIR "/mnt/neighbour"
 
 /* ---- words of the agent's replies ---- */
 
@@ -108,19 +110,25 @@ static int read_irq(struct runner *rn, struct irq_counts *ret, struct err *e)
 	return 0;
 }
 
-/* The stick's words ("dev= usb_path= speed_mbps= serial= size_bytes="). */
-static int find_stick(struct runner *rn, struct strbuf *ret, struct err *e)
+/* A stick's words ("dev= usb_path= speed_mbps= serial= size_bytes="). */
+static int find_stick_of(struct runner *rn, const char *serial, struct strbuf *ret, struct err *e)
 {
-	char serial[256];
+	char word[256];
 
-	(void)frame_encode_word(rn->cfg->rig->stick.serial, serial, sizeof(serial));
-	return link_call(rig_link(rn->rig), CALL_NS, ret, e, "stick serial=%s", serial);
+	(void)frame_encode_word(serial, word, sizeof(word));
+	return link_call(rig_link(rn->rig), CALL_NS, ret, e, "stick serial=%s", word);
 }
 
-int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret, struct err *e)
+static int find_stick(struct runner *rn, struct strbuf *ret, struct err *e)
+{
+	return find_stick_of(rn, rn->cfg->rig->stick.serial, ret, e);
+}
+
+static int await_stick_of(struct runner *rn, const char *serial, nsec_t deadline_ns,
+			  struct strbuf *ret, struct err *e)
 {
 	for (;;) {
-		int r = find_stick(rn, ret, e);
+		int r = find_stick_of(rn, serial, ret, e);
 
 		if (r != -ENODEV || waiter_now(rn->w) >= deadline_ns)
 			return r;
@@ -138,6 +146,11 @@ static void add_word(struct strbuf *sb, const char *reply, const char *key)
 
 	if (parse_pair(reply, key, value, sizeof(value)))
 		strbuf_addf(sb, "%s%s=%s", sb->len ? " " : "", key, value);
+}
+
+int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret, struct err *e)
+{
+	return await_stick_of(rn, rn->cfg->rig->stick.serial, deadline_ns, ret, e);
 }
 
 /* What must not change while trials of one boot are compared. */
@@ -336,31 +349,88 @@ static void note_progress(struct runner *rn, const char *reply)
 	rn->obs.load_progress = rn->load_progress;
 }
 
-static int step_load(struct runner *rn, struct err *e)
+/* The device of the stick with this serial number, "/dev/sda". */
+static int find_device(struct runner *rn, const char *serial, char *ret, size_t cap, struct err *e)
 {
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
-	auto_strbuf struct strbuf reply = STRBUF_INIT;
-	const struct rig_cfg *rig = rn->cfg->rig;
-	bool is_mounted = strcmp(rn->sc->prepare.mount, "ro") == 0;
-	nsec_t t_start = waiter_now(rn->w);
 	char dev[32];
-	int r;
+	int r = await_stick_of(rn, serial, waiter_now(rn->w) + STICK_NS, &stick, e);
 
-	runner_phase(rn, "trial %u: reading %u MiB from the stick", rn->trial->number,
-		     rig->stick.file_mib);
-	r = find_stick(rn, &stick, e);
 	if (r < 0)
 		return r;
 	if (!reply_text(strbuf_str(&stick), "dev", dev, sizeof(dev)))
 		return err_set(e, ERR_TARGET, EPROTO, "agent: reply to 'stick' has no 'dev='");
-	(void)snprintf(rn->device, sizeof(rn->device), "/dev/%s", dev);
+	(void)snprintf(ret, cap, "/dev/%s", dev);
+	return 0;
+}
+
+/* The second stick, too: mounted and read, and it stays. */
+static int load_neighbour(struct runner *rn, struct err *e)
+{
+	const struct rig_cfg *rig = rn->cfg->rig;
+	char device[64];
+	int r;
+
+	if (!rn->sc->load.neighbour)
+		return 0;
+	runner_phase(rn, "trial %u: reading %u MiB from the second stick", rn->trial->number,
+		     rig->stick.file_mib);
+	r = find_device(rn, rig->neighbour->serial, device, sizeof(device), e);
+	if (r >= 0)
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e,
+			      "mount dev=%s dir=" NEIGHBOUR_DIR " fs=%s opts=ro", device,
+			      rig->stick.filesystem);
+	if (r >= 0)
+		r = link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, NULL, e,
+			      "dd if=" NEIGHBOUR_DIR "/%s of=/dev/null bs=%uk", rig->stick.file,
+			      rn->sc->load.block_kib);
+	return r;
+}
+
+/*
+ * Writes into the page cache of the stick. The kernel is told to leave it there: by itself it
+ * would begin to write back at once or after seconds.
+ */
+static int load_dirty(struct runner *rn, struct err *e)
+{
+	static const char keep[] = "cd /proc/sys/vm && echo 90 > dirty_ratio && "
+				   "echo 80 > dirty_background_ratio && "
+				   "echo 0 > dirty_writeback_centisecs";
+	char word[512];
+	int r;
+
+	if (!rn->sc->load.dirty_mib)
+		return 0;
+	runner_phase(rn, "trial %u: writing %u MiB", rn->trial->number, rn->sc->load.dirty_mib);
+	(void)frame_encode_word(keep, word, sizeof(word));
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "sh command=%s", word);
+	if (r < 0)
+		return r;
+	return link_call(rig_link(rn->rig), rn->sc->load.timeout_s * NSEC_PER_SEC, NULL, e,
+			 "dd if=/dev/zero of=" MOUNT_DIR "/dirty.bin bs=1024k count=%u",
+			 rn->sc->load.dirty_mib);
+}
+
+static int step_load(struct runner *rn, struct err *e)
+{
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	const struct rig_cfg *rig = rn->cfg->rig;
+	bool is_mounted = strcmp(rn->sc->prepare.mount, "none") != 0;
+	nsec_t t_start = waiter_now(rn->w);
+	int r;
+
+	runner_phase(rn, "trial %u: reading %u MiB from the stick", rn->trial->number,
+		     rig->stick.file_mib);
+	r = find_device(rn, rig->stick.serial, rn->device, sizeof(rn->device), e);
+	if (r < 0)
+		return r;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "drop-caches");
 	if (r < 0)
 		return r;
 	if (is_mounted) {
 		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e,
-			      "mount dev=%s dir=" MOUNT_DIR " fs=%s opts=ro", rn->device,
-			      rig->stick.filesystem);
+			      "mount dev=%s dir=" MOUNT_DIR " fs=%s opts=%s", rn->device,
+			      rig->stick.filesystem, rn->sc->prepare.mount);
 		if (r < 0)
 			return r;
 		(void)snprintf(rn->file_path, sizeof(rn->file_path), MOUNT_DIR "/%s",
@@ -386,9 +456,12 @@ static int step_load(struct runner *rn, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	if (rn->sc->load.drop_cache)
-		return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "drop-caches");
-	return STEP_GO;
+	r = load_neighbour(rn, e);
+	if (r >= 0)
+		r = load_dirty(rn, e);
+	if (r >= 0 && rn->sc->load.drop_cache)
+		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "drop-caches");
+	return r < 0 ? r : STEP_GO;
 }
 
 /* Is enough of the file in the page cache? */
@@ -405,6 +478,21 @@ static int step_cache(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->file_bytes = (int64_t)rn->cfg->rig->stick.file_mib << 20;
+	if (rn->sc->load.dirty_mib) {
+		r = reply_number("cache", strbuf_str(&reply), "dirty_kib", &o->dirty_kib, e);
+		if (r < 0)
+			return r;
+	}
+	if (rn->sc->load.neighbour) {
+		strbuf_reset(&reply);
+		r = link_call(rig_link(rn->rig), CALL_NS, &reply, e,
+			      "cache path=" NEIGHBOUR_DIR "/%s", rn->cfg->rig->stick.file);
+		if (r >= 0)
+			r = reply_number("cache", strbuf_str(&reply), "resident_bytes",
+					 &o->neighbour_bytes, e);
+		if (r < 0)
+			return r;
+	}
 	return evidence_reach(o, OBSERVED_CACHE) ? STEP_GO : STEP_OVER;
 }
 
@@ -642,6 +730,22 @@ static int step_reader(struct runner *rn, struct err *e)
 	return end_load(rn, e);
 }
 
+/* The second stick must not have gone away with the first, unless the hub of both was cut. */
+static int leave_neighbour(struct runner *rn, struct err *e)
+{
+	const struct rig_cfg *rig = rn->cfg->rig;
+	auto_strbuf struct strbuf stick = STRBUF_INIT;
+	int r = 0;
+
+	if (!rn->sc->load.neighbour)
+		return 0;
+	if (!rig_cuts_neighbour(rig))
+		r = find_stick_of(rn, rig->neighbour->serial, &stick, e);
+	if (r < 0)
+		return err_wrap(e, "the second stick went away with the first");
+	return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" NEIGHBOUR_DIR);
+}
+
 static int step_replug(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf stick = STRBUF_INIT;
@@ -650,7 +754,10 @@ static int step_replug(struct runner *rn, struct err *e)
 	int r;
 
 	runner_phase(rn, "trial %u: plugging in again", rn->trial->number);
-	if (strcmp(rn->sc->prepare.mount, "ro") == 0 && !rn->sc->stimulus.unmount_first) {
+	r = leave_neighbour(rn, e);
+	if (r < 0)
+		return r;
+	if (strcmp(rn->sc->prepare.mount, "none") != 0 && !rn->sc->stimulus.unmount_first) {
 		r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR);
 		if (r < 0)
 			return r;
@@ -735,6 +842,9 @@ static int recover(struct runner *rn, struct err *e)
 	}
 	/* not mounted is fine */
 	if (link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" MOUNT_DIR) < 0)
+		err_clear(e);
+	if (rn->sc->load.neighbour &&
+	    link_call(rig_link(rn->rig), CALL_NS, NULL, e, "umount dir=" NEIGHBOUR_DIR) < 0)
 		err_clear(e);
 	r = switch_set(rig_switch(rn->rig), SWITCH_ON, deadline_ns, NULL, e);
 	if (r < 0)

@@ -154,7 +154,8 @@ static void test_cache_counts_the_pages_that_are_in_memory(void **state)
 	char body[256];
 
 	plant(root, "/proc/meminfo",
-	      "MemTotal: 9 kB\nBuffers:             512 kB\nSwapCached:  7 kB\nCached:   1024 kB\n");
+	      "MemTotal: 9 kB\nBuffers:             512 kB\nSwapCached:  7 kB\nCached:   1024 kB\n"
+	      "Dirty:          96 kB\n");
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		auto_free char *path = xasprintf("%s/file%zu", root, i);
 		auto_free char *bytes = xcalloc(1, sizes[i] + 1);
@@ -168,7 +169,7 @@ static void test_cache_counts_the_pages_that_are_in_memory(void **state)
 		assert_true(parse_pair_i64(got.ok, "size_bytes", &size));
 		assert_int_equal(size, sizes[i]);
 		assert_int_equal(resident, sizes[i]);
-		assert_contains(got.ok, " cached_kib=1024 buffers_kib=512");
+		assert_contains(got.ok, " cached_kib=1024 buffers_kib=512 dirty_kib=96");
 	}
 }
 

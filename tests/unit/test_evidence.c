@@ -259,6 +259,36 @@ static void test_too_little_cache_is_noticed_at_the_floor(void **state)
 	assert_missing(f, EVIDENCE_CACHE_LOADED);
 }
 
+static void test_the_second_sticks_cache_counts_where_it_is_wanted(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->neighbour_bytes = f->o->file_bytes / 100 * 90 - 1;
+	judge(f);
+	assert_int_equal(f->t->evidence[EVIDENCE_CACHE_LOADED].state, EVIDENCE_OK);
+	f->sc->load.neighbour = true;
+	f->o->neighbour_bytes++;
+	judge(f);
+	assert_int_equal(f->t->evidence[EVIDENCE_CACHE_LOADED].state, EVIDENCE_OK);
+	f->o->neighbour_bytes--;
+	assert_missing(f, EVIDENCE_CACHE_LOADED);
+	assert_contains(f->t->evidence[EVIDENCE_CACHE_LOADED].detail, "second stick");
+}
+
+static void test_pages_that_were_written_before_the_cut_are_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->sc->load.dirty_mib = 10;
+	f->o->dirty_kib = 9216;
+	judge(f);
+	assert_int_equal(f->t->evidence[EVIDENCE_CACHE_LOADED].state, EVIDENCE_OK);
+	f->o->dirty_kib--;
+	assert_missing(f, EVIDENCE_CACHE_LOADED);
+	assert_contains(f->t->evidence[EVIDENCE_CACHE_LOADED].detail,
+			"9215 KiB of 10240 KiB are dirty, floor 90 %");
+}
+
 static void test_a_switch_that_lies_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -664,6 +694,8 @@ int main(void)
 		WITH(test_a_control_that_the_console_did_not_show_is_noticed),
 		WITH(test_a_control_that_was_not_injected_in_full_is_noticed),
 		WITH(test_too_little_cache_is_noticed_at_the_floor),
+		WITH(test_the_second_sticks_cache_counts_where_it_is_wanted),
+		WITH(test_pages_that_were_written_before_the_cut_are_noticed),
 		WITH(test_a_switch_that_lies_is_noticed),
 		WITH(test_a_soft_unplug_is_marked),
 		WITH(test_a_disconnect_of_another_port_is_not_ours),

@@ -28,6 +28,7 @@ static int setup(void **state)
 	auto_free char *image = NULL;
 	auto_free char *chardev = NULL;
 	auto_free char *blockdev = NULL;
+	auto_free char *second = NULL;
 	struct err e = {0};
 	int p[2];
 
@@ -44,6 +45,9 @@ static int setup(void **state)
 	blockdev = xasprintf("driver=raw,node-name=stick,read-only=on,file.driver=file,"
 			     "file.filename=%s,file.read-only=on",
 			     image);
+	second = xasprintf("driver=raw,node-name=second,read-only=on,file.driver=file,"
+			   "file.filename=%s,file.read-only=on",
+			   image);
 	const char *const argv[] = {"qemu-system-x86_64",
 				    "-nodefaults",
 				    "-display",
@@ -58,13 +62,15 @@ static int setup(void **state)
 				    "-mon",
 				    "chardev=qmp,mode=control",
 				    "-device",
-				    "qemu-xhci,id=xhci",
+				    "qemu-xhci,id=xhci,p2=15,p3=15",
 				    "-device",
 				    "pcie-root-port,id=rp,chassis=1,slot=1",
 				    "-device",
 				    "virtio-rng-pci,id=rng,bus=rp",
 				    "-blockdev",
 				    blockdev,
+				    "-blockdev",
+				    second,
 				    NULL};
 	const struct child_cfg cfg = {
 		.argv = argv,
@@ -96,14 +102,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct stick_switch *new_switch(struct fixture *f, unsigned port)
+static struct stick_switch *new_switch(struct fixture *f, const char *port)
 {
-	const struct switch_qmp_cfg cfg = {.id = "stick0",
-					   .driver = "usb-storage",
-					   .bus = "xhci.0",
-					   .port = port,
-					   .node = "stick",
-					   .serial = "S1"};
+	const struct switch_qmp_cfg cfg = {.devices = {{.id = "stick0",
+							.driver = "usb-storage",
+							.bus = "xhci.0",
+							.port = port,
+							.node = "stick",
+							.serial = "S1"}},
+					   .n = 1};
 	const struct switch_limits limits = {0};
 
 	return switch_new("stick0", &switch_qmp_ops, switch_qmp_new(f->q, &cfg, f->w), &limits,
@@ -113,7 +120,7 @@ static struct stick_switch *new_switch(struct fixture *f, unsigned port)
 static void test_a_stick_goes_out_and_in_again_and_sense_follows(void **state)
 {
 	struct fixture *f = *state;
-	struct stick_switch *sw = new_switch(f, 1);
+	struct stick_switch *sw = new_switch(f, "1");
 	struct err e = {0};
 
 	assert_int_equal(switch_get(sw), SWITCH_OFF);
@@ -140,7 +147,7 @@ static void test_a_stick_goes_out_and_in_again_and_sense_follows(void **state)
 static void test_the_stick_comes_back_on_the_same_port(void **state)
 {
 	struct fixture *f = *state;
-	struct stick_switch *sw = new_switch(f, 3);
+	struct stick_switch *sw = new_switch(f, "3");
 	struct err e = {0};
 
 	for (int i = 0; i < 2; i++) {
@@ -163,7 +170,7 @@ static void test_the_stick_comes_back_on_the_same_port(void **state)
 static void test_what_qemu_refuses_is_an_error_with_its_words(void **state)
 {
 	struct fixture *f = *state;
-	struct stick_switch *sw = new_switch(f, 14);
+	struct stick_switch *sw = new_switch(f, "16");
 	struct err e = {0};
 
 	/* the controller of this machine has fewer ports */
@@ -186,12 +193,9 @@ static void test_a_cut_that_the_guest_must_allow_is_not_complete_without_it(void
 {
 	struct fixture *f = *state;
 	/* PCIe hot-unplug needs a running guest: the reply comes, DEVICE_DELETED does not */
-	const struct switch_qmp_cfg cfg = {.id = "rng",
-					   .driver = "virtio-rng-pci",
-					   .bus = "rp",
-					   .port = 1,
-					   .node = "",
-					   .serial = ""};
+	const struct switch_qmp_cfg cfg = {
+		.devices = {{.id = "rng", .driver = "virtio-rng-pci", .bus = "rp", .port = "1"}},
+		.n = 1};
 	void *self = switch_qmp_new(f->q, &cfg, f->w);
 	struct switch_change change = {0};
 	struct err e = {0};
@@ -210,7 +214,7 @@ static void test_a_cut_that_the_guest_must_allow_is_not_complete_without_it(void
 static void test_the_death_of_qemu_is_noticed_by_who_waits(void **state)
 {
 	struct fixture *f = *state;
-	struct stick_switch *sw = new_switch(f, 1);
+	struct stick_switch *sw = new_switch(f, "1");
 	struct err e = {0};
 
 	assert_int_equal(switch_set(sw, SWITCH_ON, soon(f), NULL, &e), 0);
@@ -222,12 +226,98 @@ static void test_the_death_of_qemu_is_noticed_by_who_waits(void **state)
 	switch_close(sw);
 }
 
+static bool is_there(struct fixture *f, const char *id)
+{
+	struct err e = {0};
+	json_t *list = NULL;
+	json_t *item;
+	bool found = false;
+	size_t i;
+
+	assert_int_equal(qmp_execute(f->q, soon(f), "qom-list",
+				     json_pack("{s:s}", "path", "/machine/peripheral"), &list, &e),
+			 0);
+	json_array_foreach(list, i, item) found |=
+		strcmp(json_string_value(json_object_get(item, "name")), id) == 0;
+	json_decref(list);
+	return found;
+}
+
+/* Behind a hub: with the hub all goes that is behind it, and what is not stays. */
+static void test_a_cut_takes_what_is_behind_it_and_no_more(void **state)
+{
+	static const struct {
+		size_t cut;
+		const char *third; /* port of the second stick */
+		bool stays[3];     /* hub, stick, the second stick */
+	} cases[] = {
+		{1, "1.3", {true, false, true}},
+		{1, "2", {true, false, true}},
+		{0, "1.3", {false, false, false}},
+		/* not behind it, though its number begins alike */
+		{0, "12", {false, false, true}},
+	};
+	static const char *const ids[] = {"hub", "stick0", "stick1"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct switch_qmp_cfg cfg = {.devices = {{.id = "hub",
+								.driver = "usb-hub",
+								.bus = "xhci.0",
+								.port = "1"},
+							       {.id = "stick0",
+								.driver = "usb-storage",
+								.bus = "xhci.0",
+								.port = "1.2",
+								.node = "stick",
+								.serial = "S1"},
+							       {.id = "stick1",
+								.driver = "usb-storage",
+								.bus = "xhci.0",
+								.port = cases[i].third,
+								.node = "second",
+								.serial = "S2"}},
+						   .n = 3,
+						   .cut = cases[i].cut};
+		void *self = switch_qmp_new(f->q, &cfg, f->w);
+
+		for (unsigned round = 0; round < 2; round++) {
+			struct switch_change change = {0};
+			struct err e = {0};
+
+			if (switch_qmp_ops.set(self, SWITCH_ON, soon(f), &change, &e) < 0)
+				fail_msg("case %zu: %s", i, e.text);
+			for (size_t k = 0; k < 3; k++)
+				assert_true(is_there(f, ids[k]));
+			if (switch_qmp_ops.set(self, SWITCH_OFF, soon(f), &change, &e) < 0)
+				fail_msg("case %zu: %s", i, e.text);
+			assert_true(change.is_sensed);
+			for (size_t k = 0; k < 3; k++)
+				assert_int_equal(is_there(f, ids[k]), cases[i].stays[k]);
+		}
+		switch_qmp_ops.close(self);
+		/* what stayed goes by hand before the next case */
+		for (size_t k = 3; k-- > 0;)
+			if (is_there(f, ids[k])) {
+				struct err e = {0};
+
+				assert_int_equal(qmp_execute(f->q, soon(f), "device_del",
+							     json_pack("{s:s}", "id", ids[k]), NULL,
+							     &e),
+						 0);
+				while (is_there(f, ids[k]))
+					assert_int_equal(waiter_sleep(f->w, NSEC_PER_MSEC, &e), 0);
+			}
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_stick_goes_out_and_in_again_and_sense_follows),
+		TEST(test_a_cut_takes_what_is_behind_it_and_no_more),
 		TEST(test_the_stick_comes_back_on_the_same_port),
 		TEST(test_what_qemu_refuses_is_an_error_with_its_words),
 		TEST(test_a_cut_that_the_guest_must_allow_is_not_complete_without_it),

@@ -136,7 +136,9 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		{"  - name: a,b", "sticks[0].name: 'a,b': only letters"},
 		{"    serial: 'x y'", "sticks[0].serial: 'x y': only letters"},
 		{"    usb_path: 2/1", "sticks[0].usb_path: '2/1': only letters"},
-		{"    filesystem: ntfs", "sticks[0].filesystem: 'ntfs': must be 'ext4' or 'vfat'"},
+		{"    filesystem: ntfs",
+		 "sticks[0].filesystem: 'ntfs': must be 'ext4' or 'vfat' or "
+		 "'exfat'"},
 		{"    size_mib: 15", "sticks[0].size_mib: '15': outside 16..65536"},
 		{"    size_mib: 51", "sticks[0].size_mib: '51': a file of 40 MiB needs a stick of"},
 		{"    file: a/b", "sticks[0].file: 'a/b': only letters"},
@@ -152,6 +154,11 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		 "sticks[0].switch: the key 'settle_ms' is missing"},
 		{"    switch: {driver: qmp, prt: 1}", "sticks[0].switch.prt: unknown key"},
 		{SWITCH("driver: qmp"), AT ": the driver 'qmp' needs the key 'port'"},
+		{SWITCH("driver: qmp, port: 1, cut_hub: true"),
+		 AT ".cut_hub: 'true': there is no hub without hub_port"},
+		{SWITCH("driver: qmp, port: 1, hub_port: 9"), AT ".hub_port: '9': outside 1..8"},
+		{SWITCH("driver: target-port, port: 1, hub_port: 1"),
+		 AT ".hub_port: '1': the driver 'target-port' has no such key"},
 		{SWITCH("driver: qmp, port: 1, hub: 1-1"),
 		 AT ".hub: '1-1': the driver 'qmp' has no such key"},
 		{SWITCH("driver: gpio"), AT ": the driver 'gpio' needs the key 'vbus'"},
@@ -245,6 +252,81 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 	}
 }
 
+#define HUB(text) SWITCH("driver: qmp, port: 1" text)
+
+/* Of a second stick: a line of it and what is said of it. */
+static void test_a_second_stick_is_as_the_first_but_for_its_place(void **state)
+{
+	static const char *const second[] = {
+		"  - name: stick1",
+		"    serial: S2",
+		"    usb_path: 1-1.3",
+		"    filesystem: ext4",
+		"    size_mib: 64",
+		"    file: data.bin",
+		"    file_mib: 40",
+		"    switch: {driver: qmp, port: 1, hub_port: 3, min_off_ms: 0, settle_ms: 0}",
+	};
+	static const struct {
+		const char *first, *line; /* the switch of the first; a line of the second */
+		const char *want;         /* NULL = accepted */
+		bool is_cut_too;
+	} cases[] = {
+		{HUB(", hub_port: 2"), "    serial: S2", NULL, false},
+		{HUB(", hub_port: 2, cut_hub: true"), "    serial: S2", NULL, true},
+		{HUB(", hub_port: 2, cut_hub: true"), HUB(""), "a hub is plugged in there", false},
+		{HUB(", hub_port: 8"), SWITCH("driver: qmp, port: 15"), NULL, false},
+		{HUB(""), SWITCH("driver: qmp, port: 2"), NULL, false},
+		{HUB(""), HUB(""), "sticks[1].switch.port: '1': that is the first stick's", false},
+		{HUB(""), "    serial: S2", "there is no hub but that of the first stick", false},
+		{HUB(", hub_port: 2"), HUB(", hub_port: 2"), "that is the first stick's", false},
+		{HUB(", hub_port: 2"), HUB(", hub_port: 9"), "hub_port: '9': outside 1..8", false},
+		{HUB(", hub_port: 2"), SWITCH("driver: qmp, port: 2, hub_port: 3"),
+		 "there is no hub but", false},
+		{HUB(", hub_port: 2"), HUB(", hub_port: 3, cut_hub: true"),
+		 "only the first stick is cut", false},
+		{HUB(", cut_hub: true"), "    serial: S2", "there is no hub", false},
+		{HUB(", hub_port: 2"), "    serial: S1", "sticks[1].serial: 'S1'", false},
+		{HUB(", hub_port: 2"), "    filesystem: vfat", "has the content of the first",
+		 false},
+		{HUB(", hub_port: 2"), "    file_mib: 41", "has the content of the first", false},
+		{HUB(", hub_port: 2"), "    size_mib: 65", "has the content of the first", false},
+		{HUB(", hub_port: 2"), "    file: x", "has the content of the first", false},
+		{HUB(", hub_port: 2"), "  - name: a/b", "sticks[1].name: 'a/b': only letters",
+		 false},
+		{HUB(", hub_port: 2"), SWITCH("driver: target-port, port: 2"),
+		 "there can be two sticks", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const size_t n = strcspn(cases[i].line, ":");
+		auto_strbuf struct strbuf both = STRBUF_INIT;
+		auto_rig_cfg struct rig_cfg *cfg = NULL;
+		struct err e;
+		int r;
+
+		strbuf_adds(&both, cases[i].first);
+		for (size_t k = 0; k < ARRAY_SIZE(second); k++)
+			strbuf_addf(&both, "\n%s",
+				    strncmp(second[k], cases[i].line, n + 1) == 0 ? cases[i].line
+										  : second[k]);
+		r = load_with(strbuf_str(&both), &cfg, &e);
+		if (!cases[i].want) {
+			if (r < 0)
+				fail_msg("case %zu: %s", i, e.text);
+			assert_string_equal(cfg->neighbour->serial, "S2");
+			assert_string_equal(cfg->neighbour->sw.name, "stick1");
+			assert_int_equal(rig_cuts_neighbour(cfg), cases[i].is_cut_too);
+			continue;
+		}
+		if (r == 0)
+			fail_msg("case %zu was accepted", i);
+		assert_int_equal(e.kind, ERR_CONFIG);
+		assert_contains(e.text, cases[i].want);
+	}
+}
+
 static void test_values_at_the_limits_are_accepted(void **state)
 {
 	static const char *const lines[] = {
@@ -267,6 +349,8 @@ static void test_values_at_the_limits_are_accepted(void **state)
 		HTTP("rest, token_file: /a"),
 		HTTP("output, off_url: 'http://p/off?x=1', method: GET"),
 		SWITCH("driver: target-port, port: 15"),
+		SWITCH("driver: qmp, port: 15, hub_port: 8, cut_hub: true"),
+		"    filesystem: exfat",
 	};
 
 	(void)state;
@@ -460,7 +544,11 @@ static void test_wrong_boards_are_refused(void **state)
 	}
 }
 
-static void test_a_second_stick_is_refused_until_there_is_code_for_it(void **state)
+#define ENTRY                                                                                   \
+	"{name: x, serial: S2, usb_path: 2-2, filesystem: ext4, size_mib: 64, file: data.bin, " \
+	"file_mib: 40, switch: {driver: qmp, port: 2, min_off_ms: 0, settle_ms: 0}}"
+
+static void test_a_third_stick_is_refused(void **state)
 {
 	struct rig_cfg *cfg = NULL;
 	struct err e;
@@ -468,7 +556,7 @@ static void test_a_second_stick_is_refused_until_there_is_code_for_it(void **sta
 	(void)state;
 	assert_int_equal(
 		load_with("    switch: {driver: qmp, port: 1, min_off_ms: 0, settle_ms: 0}\n"
-			  "  - {name: stick1}",
+			  "  - " ENTRY "\n  - " ENTRY,
 			  &cfg, &e),
 		-EINVAL);
 	assert_contains(e.text, "sticks: too many entries");
@@ -525,11 +613,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_key_reaches_its_member),
 		cmocka_unit_test(test_wrong_values_are_refused_with_their_place),
+		cmocka_unit_test(test_a_second_stick_is_as_the_first_but_for_its_place),
 		cmocka_unit_test(test_values_at_the_limits_are_accepted),
 		cmocka_unit_test(test_every_key_of_a_switch_reaches_its_member),
 		cmocka_unit_test(test_what_a_board_does_not_say_has_its_usual_value),
 		cmocka_unit_test(test_wrong_boards_are_refused),
-		cmocka_unit_test(test_a_second_stick_is_refused_until_there_is_code_for_it),
+		cmocka_unit_test(test_a_third_stick_is_refused),
 		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
 		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),
 	};

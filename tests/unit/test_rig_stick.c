@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: rig */
+#include "../../controller/rig/exfat.h"
 #include "../../controller/rig/stick.h"
+#include "base/child.h"
 #include "unit.h"
 
+#include <endian.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 struct fixture {
@@ -50,10 +54,10 @@ static void set_text(char **to, const char *text)
 
 static void test_the_same_description_gives_the_same_bytes(void **state)
 {
-	static const char *const kinds[] = {"ext4", "vfat"};
+	static const char *const kinds[] = {"ext4", "vfat", "exfat"};
 	struct fixture *f = *state;
 	auto_free char *other = xasprintf("%s/other", f->dir);
-	struct stick_image first[2] = {{0}}, second[2] = {{0}};
+	struct stick_image first[3] = {{0}}, second[3] = {{0}};
 	struct err e = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -141,7 +145,7 @@ static void test_another_content_than_the_expected_one_is_an_error(void **state)
 
 static void test_a_file_that_does_not_fit_leaves_nothing_behind(void **state)
 {
-	static const char *const kinds[] = {"ext4", "vfat"};
+	static const char *const kinds[] = {"ext4", "vfat", "exfat"};
 	struct fixture *f = *state;
 
 	f->cfg.stick.file_mib = 18;
@@ -160,6 +164,115 @@ static void test_a_file_that_does_not_fit_leaves_nothing_behind(void **state)
 		assert_int_equal(access(dir, F_OK), -1);
 		assert_int_equal(access(tmp, F_OK), -1);
 	}
+}
+
+/* What the file system's own checker says; true if it is content. */
+static bool is_sound(struct fixture *f, const char *image)
+{
+	const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
+	const char *const argv[] = {"fsck.exfat", "-n", image, NULL};
+	const struct child_cfg cfg = {.argv = argv,
+				      .env = env,
+				      .stdin_fd = -1,
+				      .stdout_fd = -1,
+				      .stderr_fd = -1,
+				      .dies_with_parent = true};
+	struct err e = {0};
+
+	return child_run(f->w, &cfg, 60 * NSEC_PER_SEC, NULL, &e) == 0;
+}
+
+static void test_exfat_is_sound_for_its_checker(void **state)
+{
+	static const char *const names[] = {"a", "data.bin", "fifteen_bytes.x",
+					    "a_name_of_more_than_fifteen_bytes.bin"};
+	struct fixture *f = *state;
+
+	set_text(&f->cfg.stick.filesystem, "exfat");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *dir = xasprintf("%s/%zu", f->dir, i);
+		auto_free char *image = xasprintf("%s/stick.img", dir);
+		char sha256[SHA256_HEX_SIZE];
+		struct err e = {0};
+
+		set_text(&f->cfg.stick.file, names[i]);
+		assert_int_equal(dir_make(dir, &e), 0);
+		assert_int_equal(stick_make_blank(image, 18, &e), 0);
+		if (stick_fill(dir, &f->cfg, f->w, sha256, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_true(is_sound(f, image));
+		/* a volume that has it does not get it twice, whatever its case */
+		assert_int_equal(exfat_put(image, i ? names[i] : "A", image, &e), -EEXIST);
+		assert_true(is_sound(f, image));
+	}
+}
+
+static void poke(const char *image, off_t at, uint32_t word)
+{
+	int fd = open(image, O_WRONLY | O_CLOEXEC);
+
+	word = htole32(word);
+	assert_int_equal(pwrite(fd, &word, sizeof(word), at), sizeof(word));
+	close(fd);
+}
+
+static uint32_t peek(const char *image, off_t at)
+{
+	int fd = open(image, O_RDONLY | O_CLOEXEC);
+	uint32_t word;
+
+	assert_int_equal(pread(fd, &word, sizeof(word), at), sizeof(word));
+	close(fd);
+	return le32toh(word);
+}
+
+/* A real stick's file may lie in pieces, and its structures may be broken. */
+static void test_exfat_follows_a_chain_and_refuses_a_broken_one(void **state)
+{
+	struct fixture *f = *state;
+	auto_free char *image = xasprintf("%s/stick.img", f->dir);
+	auto_free char *copy = xasprintf("%s/copy", f->dir);
+	char made[SHA256_HEX_SIZE], seen[SHA256_HEX_SIZE];
+	off_t fat, root, entry;
+	uint32_t cluster, cluster_bytes, clusters;
+	struct err e = {0};
+
+	set_text(&f->cfg.stick.filesystem, "exfat");
+	assert_int_equal(stick_make_blank(image, 18, &e), 0);
+	assert_int_equal(stick_fill(f->dir, &f->cfg, f->w, made, &e), 0);
+	fat = (off_t)peek(image, 80) << 9;
+	cluster_bytes = 512u << (peek(image, 108) >> 8 & 0xff);
+	root = ((off_t)peek(image, 88) << 9) + (off_t)(peek(image, 96) - 2) * cluster_bytes;
+	for (entry = root; (peek(image, entry) & 0xff) != 0xc0; entry += 32)
+		assert_true(entry < root + 4096);
+	cluster = peek(image, entry + 20);
+	clusters = (4u << 20) / cluster_bytes;
+	/* the same as a chain in the FAT */
+	poke(image, entry, peek(image, entry) & ~0x0200u);
+	for (uint32_t i = 0; i < clusters; i++)
+		poke(image, fat + 4 * (off_t)(cluster + i),
+		     i + 1 < clusters ? cluster + i + 1 : 0xffffffff);
+	assert_int_equal(exfat_get(image, "DATA.bin", copy, &e), 0);
+	assert_int_equal(sha256_file(copy, seen, &e), 0);
+	assert_string_equal(seen, made);
+
+	assert_int_equal(exfat_get(image, "other", copy, &e), -ENOENT);
+	poke(image, fat + 4 * (off_t)(cluster + 1), 0xffffffff);
+	assert_int_equal(exfat_get(image, "data.bin", copy, &e), -EINVAL);
+	assert_contains(e.text, "'data.bin' ends");
+	poke(image, fat + 4 * (off_t)(cluster + 1), 0x00ffffff);
+	assert_int_equal(exfat_get(image, "data.bin", copy, &e), -EINVAL);
+	assert_contains(e.text, "a chain leads to cluster 16777215");
+	/* the root folder bites its tail */
+	poke(image, fat + 4 * (off_t)peek(image, 96), peek(image, 96));
+	assert_int_equal(exfat_get(image, "data.bin", copy, &e), -EINVAL);
+	assert_contains(e.text, "root folder is larger than 1048576 bytes");
+	poke(image, 96, 1);
+	assert_int_equal(exfat_get(image, "data.bin", copy, &e), -EINVAL);
+	assert_contains(e.text, "root folder is at cluster 1");
+	poke(image, 4, 0);
+	assert_int_equal(exfat_put(image, "x", copy, &e), -EINVAL);
+	assert_contains(e.text, "holds no exFAT");
 }
 
 static void test_a_missing_program_is_named_with_its_package(void **state)
@@ -192,6 +305,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_another_content_than_the_expected_one_is_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_that_does_not_fit_leaves_nothing_behind,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exfat_is_sound_for_its_checker, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_exfat_follows_a_chain_and_refuses_a_broken_one,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_missing_program_is_named_with_its_package,
 						setup, teardown),

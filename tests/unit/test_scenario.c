@@ -45,14 +45,16 @@ static void test_the_variants_of_unplug_differ_in_what_they_are_about(void **sta
 {
 	static const struct {
 		const char *name, *mount;
-		bool hold, drop_cache, keep_reading, unmount_first;
-		unsigned cache_floor_pct;
+		bool hold, drop_cache, keep_reading, unmount_first, neighbour;
+		unsigned dirty_mib, cache_floor_pct;
 	} cases[] = {
-		{"unplug-read", "ro", false, false, false, false, 90},
-		{"unplug-reading", "ro", false, false, true, false, 90},
-		{"unplug-unmounted", "ro", false, false, false, true, 90},
-		{"unplug-uncached", "ro", false, true, false, false, 0},
-		{"unplug-raw", "none", true, false, false, false, 90},
+		{"unplug-read", "ro", false, false, false, false, false, 0, 90},
+		{"unplug-reading", "ro", false, false, true, false, false, 0, 90},
+		{"unplug-unmounted", "ro", false, false, false, true, false, 0, 90},
+		{"unplug-uncached", "ro", false, true, false, false, false, 0, 0},
+		{"unplug-raw", "none", true, false, false, false, false, 0, 90},
+		{"unplug-two", "ro", false, false, false, false, true, 0, 90},
+		{"unplug-dirty", "rw", false, false, false, false, false, 32, 90},
 	};
 
 	(void)state;
@@ -68,6 +70,8 @@ static void test_the_variants_of_unplug_differ_in_what_they_are_about(void **sta
 		assert_int_equal(sc->load.drop_cache, cases[i].drop_cache);
 		assert_int_equal(sc->load.keep_reading, cases[i].keep_reading);
 		assert_int_equal(sc->stimulus.unmount_first, cases[i].unmount_first);
+		assert_int_equal(sc->load.neighbour, cases[i].neighbour);
+		assert_int_equal(sc->load.dirty_mib, cases[i].dirty_mib);
 		assert_int_equal(sc->load.cache_floor_pct, cases[i].cache_floor_pct);
 		assert_int_equal(sc->limit.max_ms, 50);
 	}
@@ -111,7 +115,13 @@ static void test_mistakes_are_named_with_file_line_and_column(void **state)
 		{"max_ms: 50", "max_ms: fast", "max_ms"},
 		{"max_ms: 50", "max_mss: 50", "max_mss"},
 		{"block_kib:", "drop_cache: perhaps\n  block_kib:", "drop_cache"},
-		{"mount: ro ", "mount: rw ", "not one of: ro, none"},
+		{"mount: ro ", "mount: rx ", "not one of: ro, rw, none"},
+		{"mount: ro ", "mount: rw ", "'rw' and load.dirty_mib only go together"},
+		{"block_kib:", "dirty_mib: 1\n  block_kib:", "only go together"},
+		{"block_kib:", "dirty_mib: 0\n  block_kib:",
+		 "load.dirty_mib: '0': outside 1..65536"},
+		{"block_kib:", "dirty_mib: 65537\n  block_kib:", "outside 1..65536"},
+		{"block_kib:", "neighbour: 2\n  block_kib:", "neighbour"},
 		{"mount: ro ", "hold: true\n  mount: ro ", "only with prepare.mount none"},
 		{"mount: ro ", "hold: 2\n  mount: none ", "hold"},
 		{"kind: unplug", "kind: unplug\n  unmount_first: maybe", "unmount_first"},

@@ -63,7 +63,7 @@ static void assert_tidy(const struct fixture *f)
 
 static void test_what_was_prepared_is_verified(void **state)
 {
-	static const char *const filesystems[] = {"ext4", "vfat"};
+	static const char *const filesystems[] = {"ext4", "vfat", "exfat"};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(filesystems); i++) {

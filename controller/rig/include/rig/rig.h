@@ -11,6 +11,14 @@
 #include "rig/switch_cfg.h"
 #include "rig/uboot_cfg.h"
 
+/* A second stick with the same content, which is plugged into a target in QEMU and never cut alone.
+ */
+struct rig_neighbour {
+	char *serial;
+	char *usb_path;
+	struct switch_cfg sw; /* name and ports; the rest is not used */
+};
+
 /* What is described in fixtures/rigs/NAME.yaml; see stallrig-rig(5). */
 struct rig_cfg {
 	char *path; /* of the YAML file */
@@ -47,12 +55,13 @@ struct rig_cfg {
 	struct {
 		char *serial;         /* USB serial number that the target must see */
 		char *usb_path;       /* "2-1": the port as the kernel names it */
-		char *filesystem;     /* "ext4", "vfat" */
+		char *filesystem;     /* "ext4", "vfat", "exfat" */
 		unsigned size_mib;    /* of the stick */
 		unsigned file_mib;    /* of the file that is read */
 		char *file;           /* its name on the stick */
 		char *content_sha256; /* expected, "" = computed when the image is made */
 	} stick;
+	struct rig_neighbour *neighbour; /* the second of `sticks`; NULL = none */
 };
 
 /*
@@ -67,6 +76,9 @@ DEFINE_AUTO(rig_cfg, struct rig_cfg *, rig_cfg_free)
 
 /* Whether the target is a QEMU that this program starts. */
 bool rig_is_qemu(const struct rig_cfg *cfg);
+
+/* Whether the second stick is behind the hub that is cut. */
+bool rig_cuts_neighbour(const struct rig_cfg *cfg);
 
 struct rig;
 
@@ -113,6 +125,12 @@ void rig_need_programs(struct rig *rig, char *const *names, unsigned n);
  */
 int rig_throttle_disk(struct rig *rig, const char *disk, unsigned write_iops,
 		      struct err *e) must_check;
+
+/*
+ * From the next boot on the stick can be written to. In QEMU what is written is gone with the boot.
+ * ERR_CONFIG for another target: what it writes would stay.
+ */
+int rig_need_writable_stick(struct rig *rig, struct err *e) must_check;
 
 /* Kernel modules that the target loads beyond cfg->boot.modules; names must outlive the rig. */
 void rig_need_modules(struct rig *rig, char *const *names, unsigned n);

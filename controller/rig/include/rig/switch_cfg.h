@@ -22,6 +22,8 @@ struct switch_cfg {
 	char *name;   /* of the stick */
 	char *driver; /* "qmp", "gpio", "usb-hub", "hid-relay", "exec", "http", "target-port" */
 	unsigned port;
+	unsigned hub_port; /* qmp: a hub is in `port` and the stick in this one of it; 0 = none */
+	bool is_hub_cut;   /* qmp: the hub goes away, with all that is behind it */
 	unsigned min_off_ms, settle_ms, max_cycles;
 	char *safe_state; /* "off" (also NULL), "on" */
 	char *chip;       /* gpio: of the lines that name none */

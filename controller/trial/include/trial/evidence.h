@@ -66,6 +66,8 @@ struct observation {
 	} control;
 
 	int64_t cached_bytes, file_bytes;
+	int64_t neighbour_bytes; /* cached of the second stick's file, which is as large */
+	int64_t dirty_kib;       /* of all files together */
 	nsec_t cut_asked_ns, cut_applied_ns;
 	bool is_cut_sensed; /* the switch measured it, not only claimed it */
 	bool is_cut_soft;   /* the target closed its port, nothing was unplugged */

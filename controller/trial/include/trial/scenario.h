@@ -67,7 +67,7 @@ struct scenario {
 			char *match; /* text in /proc/interrupts */
 			unsigned cpu;
 		} irq;
-		char *mount;  /* "ro": mounted read-only; "none": read from the device itself */
+		char *mount;  /* "ro", "rw": mounted; "none": read from the device itself */
 		bool hold;    /* keep the device open from before the load until after the cut */
 		char **setup; /* of a load scenario: commands, once a boot */
 		unsigned setup_count;
@@ -99,6 +99,9 @@ struct scenario {
 		unsigned cache_floor_pct;
 		bool drop_cache;   /* drop the page cache again after the load (negative control) */
 		bool keep_reading; /* read the device past the page cache while it is cut */
+		bool neighbour;    /* read the rig's second stick into the page cache, too */
+		unsigned
+			dirty_mib; /* then write so much, which stays in the page cache; 0 = none */
 	} load;
 	struct {
 		char *cpus;   /* "all" or a CPU list as "0-1,3" */
