@@ -7,7 +7,7 @@
 # with a wide margin.
 old=0
 case $(uname -r) in
-6.1.*) old=1 ;;
+[45].* | 6.[0-4].*) old=1 ;;
 esac
 taskset -p 1 $$ >/dev/null
 
