@@ -320,6 +320,17 @@ static int on_boot(void *self, const struct run *r, const struct trial_boot *b, 
 	return rb->cfg.store ? store_boot_add(rb->cfg.store, r, b, e) : 0;
 }
 
+static int on_wear(void *self, struct switch_wear *ret, struct err *e)
+{
+	struct rig_bench *rb = self;
+
+	if (!rb->cfg.store)
+		return 0;
+	return store_wear_of(rb->cfg.store, rb->rig->name,
+			     switch_cfg_worn_part(&rb->rig->stick_switch), rb->rig->stick.serial,
+			     &ret->switch_cycles, &ret->stick_cycles, e);
+}
+
 static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
 {
 	struct rig_bench *rb = self;
@@ -333,8 +344,11 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 static int run_once(struct rig_bench *rb, const char *name, unsigned trials, unsigned per_boot,
 		    struct run **ret, struct err *e)
 {
-	static const struct runner_hooks hooks = {
-		.phase = on_phase, .run = on_run, .boot = on_boot, .trial = on_trial};
+	static const struct runner_hooks hooks = {.phase = on_phase,
+						  .run = on_run,
+						  .wear = on_wear,
+						  .boot = on_boot,
+						  .trial = on_trial};
 	auto_kernel_build struct kernel_build *k = NULL;
 	const struct runner_cfg base = {
 		.rig = rb->rig,

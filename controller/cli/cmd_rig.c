@@ -123,6 +123,10 @@ const struct cmd cmd_rig_show = {
 
 static const struct opt wear_options[] = {
 	{.name = "json", .type = OPT_FLAG, .help = "one JSON object"},
+	{.name = "replaced",
+	 .type = OPT_TEXT,
+	 .arg = "PART",
+	 .help = "this part of RIG was replaced by a new one: count it from 0 again"},
 	OPT_ROW_STORE,
 	OPT_ROW_END,
 };
@@ -177,11 +181,16 @@ static int run_wear(struct cli *cli, const struct args *a, struct err *e)
 {
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	auto_store struct store *store = NULL;
+	const char *replaced = args_text(a, "replaced");
 	struct store_wear *wear = NULL;
 	size_t n = 0;
 	int r;
 
-	r = cli_store_open(a, STORE_READ, &store, e);
+	if (replaced && !a->n_positional)
+		return err_set(e, ERR_USAGE, EINVAL, "'rig wear': --replaced needs a RIG");
+	r = cli_store_open(a, replaced ? STORE_WRITE : STORE_READ, &store, e);
+	if (r >= 0 && replaced)
+		r = store_wear_forget(store, a->positional[0], replaced, e);
 	if (r >= 0)
 		r = store_wear(store, a->n_positional ? a->positional[0] : NULL, &wear, &n, e);
 	if (r < 0)
@@ -197,9 +206,11 @@ static int run_wear(struct cli *cli, const struct args *a, struct err *e)
 const struct cmd cmd_rig_wear = {
 	.name = "rig wear",
 	.summary = "Show how often switches and sticks of the rigs were cut",
-	.details = "Counted are the cuts of trials by switches that cut something: contacts and "
-		   "plugs wear out, whether a trial is valid or not. Emulated and soft unplugs do "
-		   "not count. RIG is the name of a rig as it stands in its description.",
+	.details =
+		"Counted are the cuts of trials by switches that cut something: contacts and "
+		"plugs wear out, whether a trial is valid or not. Emulated and soft unplugs do "
+		"not count, nor what is switched by hand. A rig whose switch or stick has come "
+		"to max_cycles of its description makes no more runs. RIG is the name of a rig as it stands in its description.",
 	.positional = {.name = "RIG", .type = OPT_TEXT, .min = 0, .max = 1},
 	.options = wear_options,
 	.run = run_wear,

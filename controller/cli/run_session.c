@@ -39,6 +39,14 @@ static int on_boot(void *self, const struct run *r, const struct trial_boot *b, 
 	return store_boot_add(s->store, r, b, e);
 }
 
+static int on_wear(void *self, struct switch_wear *ret, struct err *e)
+{
+	struct run_session *s = self;
+
+	return store_wear_of(s->store, s->rig->name, switch_cfg_worn_part(&s->rig->stick_switch),
+			     s->rig->stick.serial, &ret->switch_cycles, &ret->stick_cycles, e);
+}
+
 static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
 {
 	struct run_session *s = self;
@@ -64,6 +72,7 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 static const struct runner_hooks hooks = {
 	.phase = on_phase,
 	.run = on_run,
+	.wear = on_wear,
 	.boot = on_boot,
 	.trial = on_trial,
 };

@@ -77,6 +77,14 @@ static int on_boot(void *self, const struct run *r, const struct trial_boot *b, 
 	return store_boot_add(x->st, r, b, e);
 }
 
+static int on_wear(void *self, struct switch_wear *ret, struct err *e)
+{
+	const struct execution *x = self;
+
+	return store_wear_of(x->st, x->rig->name, switch_cfg_worn_part(&x->rig->stick_switch),
+			     x->rig->stick.serial, &ret->switch_cycles, &ret->stick_cycles, e);
+}
+
 static int on_trial(void *self, const struct run *r, const struct trial *t, struct err *e)
 {
 	const struct execution *x = self;
@@ -92,6 +100,7 @@ static int on_trial(void *self, const struct run *r, const struct trial *t, stru
 static const struct runner_hooks runner_hooks = {
 	.phase = on_phase,
 	.run = on_run,
+	.wear = on_wear,
 	.boot = on_boot,
 	.trial = on_trial,
 };

@@ -35,6 +35,8 @@ struct rig {
 	const struct rig_disk *disks;
 	unsigned n_disks;
 	bool is_stick_writable;
+	struct switch_wear wear;
+	char *worn_stick; /* its name in errors */
 	bool has_faults;
 	struct rig_faults faults;
 	struct switch_fault_state fault_state;
@@ -70,6 +72,7 @@ int rig_open(const struct rig_cfg *cfg, struct waiter *w, const char *run_dir, n
 	rig->run_dir = xstrdup(run_dir);
 	rig->fn = fn;
 	rig->self = self;
+	rig->worn_stick = xasprintf("stick '%s'", cfg->stick.serial);
 	r = lock_rig(cfg->name, w, lock_wait_ns, &rig->lock, e);
 	if (r == 0)
 		r = dir_make(run_dir, e);
@@ -127,6 +130,7 @@ void rig_close(struct rig *rig)
 	lock_release(rig->lock);
 	stick_image_release(&rig->stick);
 	free(rig->initrd);
+	free(rig->worn_stick);
 	free(rig->run_dir);
 	free(rig);
 	errno = saved;
@@ -139,6 +143,11 @@ void rig_set_faults(struct rig *rig, const struct rig_faults *faults)
 	switch_fault_init(&rig->fault_state, &faults->stick_switch);
 	rng_init(&rig->console_rng, faults->console.seed);
 	rng_init(&rig->boot_rng, faults->boot.seed);
+}
+
+void rig_set_wear(struct rig *rig, const struct switch_wear *wear)
+{
+	rig->wear = *wear;
 }
 
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig)
@@ -170,6 +179,11 @@ static int make_switch(struct rig *rig, struct err *e)
 	void *self;
 
 	switch_cfg_limits(&rig->cfg->stick_switch, &limits);
+	limits.cycles_before = rig->wear.switch_cycles;
+	if (rig->wear.stick_cycles > rig->wear.switch_cycles) {
+		limits.cycles_before = rig->wear.stick_cycles;
+		limits.worn = rig->worn_stick;
+	}
 	if (has_own_switch(rig)) {
 		int r = switch_cfg_open(&rig->cfg->stick_switch, lock_fd(rig->lock), rig->w, &ops,
 					&self, e);

@@ -81,6 +81,18 @@ static int keep_min_off(struct stick_switch *sw, nsec_t deadline_ns, struct err 
 	return r < 0 ? r : 0;
 }
 
+static int keep_budget(const struct stick_switch *sw, struct err *e)
+{
+	const struct switch_limits *l = &sw->limits;
+	const uint64_t cycles = l->cycles_before + sw->cycles;
+
+	if (!l->max_cycles || cycles < l->max_cycles)
+		return 0;
+	return err_set(e, ERR_RIG, EDQUOT, "worn out: %s was cut %llu times, max_cycles is %llu",
+		       l->worn ? l->worn : "the switch", (unsigned long long)cycles,
+		       (unsigned long long)l->max_cycles);
+}
+
 static int change(struct stick_switch *sw, enum switch_state state, nsec_t deadline_ns,
 		  struct switch_change *ret, struct err *e)
 {
@@ -90,9 +102,11 @@ static int change(struct stick_switch *sw, enum switch_state state, nsec_t deadl
 		return err_set(e, ERR_INTERNAL, EINVAL, "%d is no state to switch to", (int)state);
 	if (sw->ops->get(sw->self) == state)
 		return 0;
-	if (state == SWITCH_OFF && sw->limits.max_cycles && sw->cycles >= sw->limits.max_cycles)
-		return err_set(e, ERR_RIG, EDQUOT, "its budget of %llu cycles is used up",
-			       (unsigned long long)sw->limits.max_cycles);
+	if (state == SWITCH_OFF) {
+		r = keep_budget(sw, e);
+		if (r < 0)
+			return r;
+	}
 	if (state == SWITCH_ON) {
 		r = keep_min_off(sw, deadline_ns, e);
 		if (r < 0)

@@ -471,3 +471,77 @@ int store_wear(struct store *st, const char *rig, struct store_wear **ret, size_
 	*ret_n = s.n;
 	return 0;
 }
+
+struct wear_of {
+	const char *rig, *port, *stick_serial;
+	uint64_t switch_cycles, stick_cycles;
+};
+
+static int select_wear_of(struct db *db, void *arg, struct err *e)
+{
+	struct wear_of *s = arg;
+	auto_query struct query q = {0};
+	int r;
+
+	s->switch_cycles = s->stick_cycles = 0;
+	r = query_begin(db,
+			"SELECT kind, cycles FROM wear WHERE (kind = 'switch' AND rig = $1"
+			" AND part = $2) OR (kind = 'stick' AND part = $3)",
+			&q, e);
+	if (r < 0)
+		return r;
+
+	put_text(&q, s->rig);
+	put_text(&q, s->port);
+	put_text(&q, s->stick_serial);
+	while ((r = query_next(&q, e)) > 0) {
+		auto_free char *kind = get_string(&q);
+		const uint64_t cycles = (uint64_t)get_i64(&q);
+
+		if (strcmp(kind, "switch") == 0)
+			s->switch_cycles += cycles;
+		else
+			s->stick_cycles += cycles;
+	}
+	return r;
+}
+
+int store_wear_of(struct store *st, const char *rig, const char *port, const char *stick_serial,
+		  uint64_t *ret_switch_cycles, uint64_t *ret_stick_cycles, struct err *e)
+{
+	struct wear_of s = {.rig = rig, .port = port, .stick_serial = stick_serial};
+	int r = 0;
+
+	if (port)
+		r = db_transact(st->db, DB_SEE, select_wear_of, &s, e);
+	if (r < 0)
+		return err_wrap(e, "store '%s': rig '%s': wear", st->location, rig);
+	*ret_switch_cycles = s.switch_cycles;
+	*ret_stick_cycles = s.stick_cycles;
+	return 0;
+}
+
+static int delete_wear(struct db *db, void *arg, struct err *e)
+{
+	const struct wear_of *s = arg;
+	auto_query struct query q = {0};
+	int r;
+
+	r = query_begin(db, "DELETE FROM wear WHERE rig = $1 AND part = $2 RETURNING part", &q, e);
+	if (r < 0)
+		return r;
+	put_text(&q, s->rig);
+	put_text(&q, s->port);
+	r = query_next(&q, e);
+	if (r != 0)
+		return r;
+	return err_set(e, ERR_USAGE, ENOENT, "'%s' is no part of it that was ever cut", s->port);
+}
+
+int store_wear_forget(struct store *st, const char *rig, const char *part, struct err *e)
+{
+	struct wear_of s = {.rig = rig, .port = part};
+	int r = db_transact(st->db, DB_CHANGE, delete_wear, &s, e);
+
+	return r < 0 ? err_wrap(e, "store '%s': rig '%s'", st->location, rig) : 0;
+}

@@ -212,7 +212,7 @@ static void check_cut_applied(struct trial *t, const struct observation *o)
 {
 	int64_t took_us = (o->cut_applied_ns - o->cut_asked_ns) / NSEC_PER_USEC;
 
-	if (!o->is_cut_sensed || o->cut_applied_ns == 0) {
+	if (!(o->is_cut_sensed || o->is_cut_blind) || o->cut_applied_ns == 0) {
 		evidence_set(t, EVIDENCE_CUT_APPLIED, false,
 			     "the switch says off, the stick is still there");
 		return;
@@ -226,8 +226,9 @@ static void check_cut_applied(struct trial *t, const struct observation *o)
 			     took_us);
 		return;
 	}
-	evidence_set(t, EVIDENCE_CUT_APPLIED, true, "sensed %" PRId64 " us after the command",
-		     took_us);
+	evidence_set(t, EVIDENCE_CUT_APPLIED, true, "%s %" PRId64 " us after the command%s",
+		     o->is_cut_blind ? "claimed" : "sensed", took_us,
+		     o->is_cut_blind ? ", this switch cannot measure it" : "");
 }
 
 static void check_cut_seen(struct trial *t, const struct observation *o)

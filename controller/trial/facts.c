@@ -59,6 +59,7 @@ static const struct member observation_members[] = {
 	{"cut_asked_ns", AT(observation, cut_asked_ns), TIME},
 	{"cut_applied_ns", AT(observation, cut_applied_ns), TIME},
 	{"is_cut_sensed", AT(observation, is_cut_sensed), BOOL},
+	{"is_cut_blind", AT(observation, is_cut_blind), BOOL_NEWER},
 	{"is_cut_soft", AT(observation, is_cut_soft), BOOL_NEWER},
 	{"end_ns", AT(observation, end_ns), TIME},
 	{"environment_before", AT(observation, environment_before), TEXT},

@@ -264,6 +264,20 @@ static void publish_recording(const struct runner *rn)
 		log_debug(LOG_TRIAL, "%s: %s", link, strerrordesc_np(errno));
 }
 
+/* What is worn out by earlier runs, too, counts against the switch's budget. */
+static int set_wear(struct runner *rn, struct err *e)
+{
+	struct switch_wear wear = {0};
+	int r;
+
+	if (!rn->cfg->hooks || !rn->cfg->hooks->wear)
+		return 0;
+	r = rn->cfg->hooks->wear(rn->cfg->self, &wear, e);
+	if (r >= 0)
+		rig_set_wear(rn->rig, &wear);
+	return r;
+}
+
 /* A boot that was cut off may have left a folder and no row: its recording stays as it is. */
 static unsigned next_boot_number(const struct runner *rn)
 {
@@ -401,6 +415,9 @@ static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
 	bool is_usable = true;
 	int r;
 
+	r = set_wear(rn, e);
+	if (r < 0)
+		return r;
 	r = boot_start(rn, e);
 	if (r < 0) {
 		if (rn->console_err.kind != ERR_NONE)

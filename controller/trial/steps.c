@@ -564,8 +564,8 @@ static int step_cut(struct runner *rn, struct err *e)
 		return r;
 	o->cut_asked_ns = change.asked_ns;
 	o->cut_applied_ns = change.applied_ns;
-	o->is_cut_sensed =
-		!(switch_driver(sw)->caps & SWITCH_CAN_SENSE) || switch_sense(sw) == SWITCH_OFF;
+	o->is_cut_blind = !(switch_driver(sw)->caps & SWITCH_CAN_SENSE);
+	o->is_cut_sensed = !o->is_cut_blind && switch_sense(sw) == SWITCH_OFF;
 	o->is_cut_soft = switch_driver(sw)->caps & SWITCH_IS_SOFT;
 	if (!evidence_reach(o, OBSERVED_CUT))
 		return STEP_OVER;

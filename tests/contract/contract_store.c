@@ -1326,6 +1326,38 @@ static void test_wear_adds_up(void **state)
 	store_wear_free(wear, n);
 }
 
+static void test_wear_of_a_rigs_parts(void **state)
+{
+	struct fixture *f = *state;
+	auto_store struct store *st = open_store(f, STORE_WRITE);
+	uint64_t on_switch = 99, on_stick = 99;
+
+	assert_ok(f, store_wear_of(st, "a", "stick0", "4C53", &on_switch, &on_stick, &f->e));
+	assert_int_equal(on_switch + on_stick, 0);
+	assert_ok(f, store_wear_add(st, "a", "switch", "stick0", 8, &f->e));
+	assert_ok(f, store_wear_add(st, "a", "switch", "4C53", 100, &f->e));
+	assert_ok(f, store_wear_add(st, "a", "stick", "4C53", 5, &f->e));
+	assert_ok(f, store_wear_add(st, "a", "stick", "stick0", 100, &f->e));
+	/* the same stick, on another rig; the same port name there is another switch */
+	assert_ok(f, store_wear_add(st, "b", "stick", "4C53", 6, &f->e));
+	assert_ok(f, store_wear_add(st, "b", "switch", "stick0", 100, &f->e));
+	assert_ok(f, store_wear_of(st, "a", "stick0", "4C53", &on_switch, &on_stick, &f->e));
+	assert_int_equal(on_switch, 8);
+	assert_int_equal(on_stick, 11);
+	/* where nothing is cut, nothing is worn */
+	assert_ok(f, store_wear_of(st, "a", NULL, "4C53", &on_switch, &on_stick, &f->e));
+	assert_int_equal(on_switch + on_stick, 0);
+
+	assert_ok(f, store_wear_add(st, "c", "switch", "stick1", 7, &f->e));
+	assert_int_equal(store_wear_forget(st, "a", "stick1", &f->e), -ENOENT);
+	assert_int_equal(f->e.kind, ERR_USAGE);
+	assert_contains(f->e.text, "rig 'a': 'stick1' is no part of it that was ever cut");
+	assert_ok(f, store_wear_forget(st, "c", "stick1", &f->e));
+	assert_ok(f, store_wear_of(st, "c", "stick1", "4C53", &on_switch, &on_stick, &f->e));
+	assert_int_equal(on_switch, 0);
+	assert_int_equal(on_stick, 11);
+}
+
 static void test_a_cut_counts_on_switch_and_stick(void **state)
 {
 	struct fixture *f = *state;
@@ -1684,6 +1716,7 @@ int main(int argc, char **argv)
 		STORE_TEST(test_recordings_come_back_from_a_shared_folder),
 		STORE_TEST(test_a_recording_that_was_spoiled_or_lost_is_named),
 		STORE_TEST(test_wear_adds_up),
+		STORE_TEST(test_wear_of_a_rigs_parts),
 		STORE_TEST(test_a_cut_counts_on_switch_and_stick),
 		STORE_TEST(test_workers_at_once_share_the_jobs_and_none_is_done_twice),
 		STORE_TEST(test_a_bisect_grows_in_the_store_and_comes_back),

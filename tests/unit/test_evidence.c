@@ -297,6 +297,29 @@ static void test_a_switch_that_lies_is_noticed(void **state)
 	assert_missing(f, EVIDENCE_CUT_APPLIED);
 }
 
+static void test_a_switch_that_cannot_measure_is_not_said_to_have(void **state)
+{
+	struct fixture *f = *state;
+	const char *detail;
+
+	judge(f);
+	detail = f->t->evidence[EVIDENCE_CUT_APPLIED].detail;
+	assert_contains(detail, "sensed ");
+	f->o->is_cut_sensed = false;
+	f->o->is_cut_blind = true;
+	judge(f);
+	detail = f->t->evidence[EVIDENCE_CUT_APPLIED].detail;
+	assert_true(f->t->is_valid);
+	assert_contains(detail, "claimed ");
+	assert_null(strstr(detail, "sensed"));
+	for (size_t i = 0; i < f->t->n_moments; i++)
+		if (strcmp(f->t->moments[i].what, "cut-applied") == 0)
+			assert_string_equal(f->t->moments[i].detail, "claimed, not sensed");
+	/* no answer is no cut */
+	f->o->cut_applied_ns = 0;
+	assert_missing(f, EVIDENCE_CUT_APPLIED);
+}
+
 static void test_a_soft_unplug_is_marked(void **state)
 {
 	struct fixture *f = *state;
@@ -697,6 +720,7 @@ int main(void)
 		WITH(test_the_second_sticks_cache_counts_where_it_is_wanted),
 		WITH(test_pages_that_were_written_before_the_cut_are_noticed),
 		WITH(test_a_switch_that_lies_is_noticed),
+		WITH(test_a_switch_that_cannot_measure_is_not_said_to_have),
 		WITH(test_a_soft_unplug_is_marked),
 		WITH(test_a_disconnect_of_another_port_is_not_ours),
 		WITH(test_a_disconnect_past_its_deadline_does_not_count),

@@ -83,6 +83,7 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	written.control.actual_us = 60000;
 	written.cut_asked_ns = T0 + 5;
 	written.is_cut_sensed = true;
+	written.is_cut_blind = true;
 	written.integrity_after.bytes = 4711;
 	written.console_losses_before = 1;
 	written.console_losses_after = 2;
@@ -115,6 +116,7 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_int_equal(o->cut_asked_ns, 5);
 	assert_int_equal(o->cut_applied_ns, 0);
 	assert_true(o->is_cut_sensed);
+	assert_true(o->is_cut_blind);
 	assert_int_equal(facts.integrity_after_at, 4711);
 	assert_int_equal(o->console_losses_before, 1);
 	assert_int_equal(o->console_losses_after, 2);

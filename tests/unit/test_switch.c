@@ -154,9 +154,35 @@ static void test_the_cycle_budget_is_exact(void **state)
 	}
 	assert_int_equal(switch_set(f->sw, SWITCH_OFF, NSEC_FOREVER, NULL, &e), -EDQUOT);
 
-	assert_contains(e.text, "switch 'stick0' off: its budget of 2 cycles is used up");
+	assert_string_equal(e.text, "switch 'stick0' off: worn out: the switch was cut 2 times, "
+				    "max_cycles is 2");
 	assert_int_equal(switch_cycles(f->sw), 2);
 	assert_int_equal(switch_get(f->sw), SWITCH_ON);
+}
+
+static void test_cycles_of_former_uses_count(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	for (uint64_t before = 0; before <= 4; before++) {
+		struct switch_limits l = {
+			.max_cycles = 3, .cycles_before = before, .worn = "stick 'S1'"};
+		struct toy toy = {.w = f->w, .state = SWITCH_ON};
+		struct stick_switch *sw = switch_new("s", &toy_ops, &toy, &l, f->w);
+
+		while (switch_set(sw, SWITCH_OFF, NSEC_FOREVER, NULL, &e) >= 0)
+			assert_int_equal(switch_set(sw, SWITCH_ON, NSEC_FOREVER, NULL, &e), 0);
+		assert_int_equal(e.kind, ERR_RIG);
+		assert_int_equal(e.code, EDQUOT);
+		assert_int_equal(switch_cycles(sw), before < 3 ? 3 - before : 0);
+		assert_contains(e.text, before == 4
+						? "stick 'S1' was cut 4 times, max_cycles is 3"
+						: "stick 'S1' was cut 3 times, max_cycles is 3");
+		l.safe = SWITCH_UNKNOWN;
+		switch_keep(sw);
+		switch_close(sw);
+	}
 }
 
 static void test_a_failed_cut_counts_as_a_cycle(void **state)
@@ -233,6 +259,7 @@ int main(void)
 		TEST(test_switching_on_waits_for_the_minimum_off_time),
 		TEST(test_a_deadline_inside_the_off_time_is_refused_at_once),
 		TEST(test_the_cycle_budget_is_exact),
+		TEST(test_cycles_of_former_uses_count),
 		TEST(test_a_failed_cut_counts_as_a_cycle),
 		TEST(test_what_is_no_state_is_refused),
 		TEST(test_a_driver_without_sense_senses_nothing),

@@ -104,6 +104,10 @@ void rig_set_faults(struct rig *rig, const struct rig_faults *faults);
 /* What the switch met so far; NULL without faults. Belongs to the rig. */
 const struct switch_fault_state *rig_switch_fault_state(const struct rig *rig);
 
+/* What counts against max_cycles from the next boot on. Without it, only the cuts of one boot do.
+ */
+void rig_set_wear(struct rig *rig, const struct switch_wear *wear);
+
 /* A disk of a virtual target: empty at each boot. */
 struct rig_disk {
 	char *name;   /* of the disk; its serial number on the target */

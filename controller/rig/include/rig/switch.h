@@ -49,8 +49,17 @@ struct switch_limits {
 	nsec_t min_off_ns;
 	nsec_t settle_ns;    /* waited after each change */
 	uint64_t max_cycles; /* 0 = no budget */
+	/* Those of former uses, of the most worn part; its name in errors, "stick 'S1'". Not owned;
+	   NULL = the switch itself. */
+	uint64_t cycles_before;
+	const char *worn;
 	/* What switch_close() leaves; SWITCH_UNKNOWN = as it is. */
 	enum switch_state safe;
+};
+
+/* How often the parts of a switched plug have been cut in their lives. */
+struct switch_wear {
+	uint64_t switch_cycles, stick_cycles;
 };
 
 #define SWITCH_SAFE_NS (1 * NSEC_PER_SEC) /* to the safe state at the end, at most */
@@ -70,8 +79,9 @@ void switch_keep(struct stick_switch *sw);
 const struct switch_ops *switch_driver(const struct stick_switch *sw);
 const char *switch_name(const struct stick_switch *sw);
 /*
- * Keeps min_off_ns before switching on, refuses a cycle over budget (-EDQUOT), does nothing if the
- * state is what get() says already (then *ret has applied_ns 0). ret may be NULL.
+ * Keeps min_off_ns before switching on, refuses a cycle over budget (-EDQUOT; those before count),
+ * does nothing if the state is what get() says already (then *ret has applied_ns 0). ret may be
+ * NULL.
  */
 int switch_set(struct stick_switch *sw, enum switch_state state, nsec_t deadline_ns,
 	       struct switch_change *ret, struct err *e) must_check;

@@ -213,3 +213,14 @@ int store_trial_end(struct store *st, const struct run *r, const struct trial *t
 int store_wear(struct store *st, const char *rig, struct store_wear **ret, size_t *ret_n,
 	       struct err *e) must_check;
 void store_wear_free(struct store_wear *wear, size_t n);
+/*
+ * How worn a rig's switch (named by its port; NULL = nothing is cut: all 0) and its stick are. A
+ * stick's cuts count wherever it was cut.
+ */
+int store_wear_of(struct store *st, const char *rig, const char *port, const char *stick_serial,
+		  uint64_t *ret_switch_cycles, uint64_t *ret_stick_cycles,
+		  struct err *e) must_check;
+/* Forgets the count of a part, because a new one is in its place. -ENOENT (ERR_USAGE): it has none.
+ */
+int store_wear_forget(struct store *st, const char *rig, const char *part,
+		      struct err *e) must_check;

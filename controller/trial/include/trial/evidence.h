@@ -70,6 +70,7 @@ struct observation {
 	int64_t dirty_kib;       /* of all files together */
 	nsec_t cut_asked_ns, cut_applied_ns;
 	bool is_cut_sensed; /* the switch measured it, not only claimed it */
+	bool is_cut_blind;  /* the switch cannot measure it: its word is taken */
 	bool is_cut_soft;   /* the target closed its port, nothing was unplugged */
 	nsec_t end_ns;      /* when the last probe state was read */
 	struct probe_state before, after;

@@ -14,6 +14,8 @@ struct runner_hooks {
 	void (*phase)(void *self, const struct run *r, const char *text);
 	/* the run's head is complete (ended_wall_ns 0), and again when it has ended */
 	int (*run)(void *self, const struct run *r, struct err *e);
+	/* before each boot: how worn the rig's switch and stick are; NULL = it is not counted */
+	int (*wear)(void *self, struct switch_wear *ret, struct err *e);
 	/* the target is up, and again when the boot is over (console_bytes) */
 	int (*boot)(void *self, const struct run *r, const struct trial_boot *b, struct err *e);
 	/* a trial has ended */
