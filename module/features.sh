@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# features.sh OUT RELEASE CC FLAGS... - writes OUT: one #define for each thing this kernel's headers offer.
+# features.sh OUT RELEASE CC FLAGS... - writes OUT: one #define for each thing that the headers of
+# this kernel offer.
 # A test that compiles proves the feature; the first test must compile, or the tests prove nothing.
 set -eu
 

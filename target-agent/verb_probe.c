@@ -2,6 +2,7 @@
 /* verb_probe.c - the modules: load and unload them, latency_mon's files, an injected stall. */
 #include "agent.h"
 #include "base/parse.h"
+#include "snapshot.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -71,7 +72,7 @@ int verb_unload(struct request *rq, struct err *e)
 
 int verb_probe_read(struct request *rq, struct err *e)
 {
-	static const char *const sections[] = {"state", "events", "worst", "hist", "snapshot"};
+	static const char *const sections[] = {"state", "events", "worst", "hist"};
 	static char text[((size_t)256 << 10) + 1];
 	const char *section = request_get(rq, "section");
 	char path[SYSFILE_PATH_MAX];
@@ -86,10 +87,9 @@ int verb_probe_read(struct request *rq, struct err *e)
 		if (strcmp(sections[i], section) == 0)
 			break;
 	if (i == ARRAY_SIZE(sections))
-		return err_set(
-			e, ERR_TARGET, EINVAL,
-			"probe-read: section '%.40s' is none of state, events, worst, hist, snapshot",
-			section);
+		return err_set(e, ERR_TARGET, EINVAL,
+			       "probe-read: section '%.40s' is none of state, events, worst, hist",
+			       section);
 	r = sysfile_debugfs(rq->root, e);
 	if (r < 0)
 		return r;
@@ -106,109 +106,47 @@ int verb_probe_read(struct request *rq, struct err *e)
 
 /* ---- all samples of a probe ---- */
 
-#define BUCKETS_MAX 2048 /* latency_mon has 1184 */
 #define RECORDS_MAX 1000 /* bytes of a line */
 
-struct bucket {
-	int64_t low_ns, end_ns, count;
-};
-
-struct samples {
-	struct bucket buckets[BUCKETS_MAX]; /* ascending */
-	size_t n;
-	int64_t count;
-};
-
-/* False if there is no room, or a number is none. */
-static bool add_bucket(struct samples *s, const char *line)
-{
-	struct bucket b;
-	size_t at = s->n;
-
-	if (!parse_pair_i64(line, "low_ns", &b.low_ns) ||
-	    !parse_pair_i64(line, "end_ns", &b.end_ns) ||
-	    !parse_pair_i64(line, "count", &b.count) || b.count > INT64_MAX - s->count)
-		return false;
-	while (at > 0 && s->buckets[at - 1].low_ns >= b.low_ns)
-		at--;
-	s->count += b.count;
-	if (at < s->n && s->buckets[at].low_ns == b.low_ns) {
-		s->buckets[at].count += b.count;
-		return true;
-	}
-	if (s->n == BUCKETS_MAX)
-		return false;
-	memmove(s->buckets + at + 1, s->buckets + at, (s->n - at) * sizeof(b));
-	s->buckets[at] = b;
-	s->n++;
-	return true;
-}
-
-/* The file is longer than any reply on a machine of many CPUs: line by line. */
-static int read_samples(FILE *f, const char *probe, struct samples *s, struct err *e)
-{
-	char line[256];
-
-	while (fgets(line, sizeof(line), f)) {
-		char name[32];
-
-		line[strcspn(line, "\n")] = '\0';
-		if (!parse_pair(line, "probe", name, sizeof(name)) || strcmp(name, probe) != 0)
-			continue;
-		if (!add_bucket(s, line))
-			return err_set(e, ERR_TARGET, EBADMSG, MON_DIR "hist: no bucket in '%s'",
-				       line);
-	}
-	return ferror(f) ? err_set(e, ERR_TARGET, EIO, MON_DIR "hist: read") : 0;
-}
-
-static void answer_samples(struct answer *a, const char *probe, const struct samples *s)
+static void answer_samples(struct answer *a, const char *probe, const struct snapshot_samples *s)
 {
 	char line[RECORDS_MAX + 80];
 	size_t len = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct bucket *b = &s->buckets[i];
-
+	for (uint32_t i = 0; i < s->n_buckets; i++) {
+		if (!s->counts[i])
+			continue;
 		if (!len)
 			len = (size_t)snprintf(line, sizeof(line), "%.32s", probe);
 		len += (size_t)snprintf(line + len, sizeof(line) - len,
-					";%" PRId64 ",%" PRId64 ",%" PRId64, b->low_ns, b->end_ns,
-					b->count);
-		if (len > RECORDS_MAX || i + 1 == s->n) {
+					";%" PRId64 ",%" PRId64 ",%" PRIu64, snapshot_low_ns(s, i),
+					snapshot_low_ns(s, i + 1), s->counts[i]);
+		if (len > RECORDS_MAX) {
 			answer_line(a, line);
 			len = 0;
 		}
 	}
-	answer_word(a, "samples", "%" PRId64, s->count);
+	if (len)
+		answer_line(a, line);
+	answer_word(a, "samples", "%" PRId64, s->n);
 }
 
 int verb_probe_samples(struct request *rq, struct err *e)
 {
-	static struct samples s;
+	static struct snapshot_samples s;
 	const char *probe = request_get(rq, "probe");
-	char path[SYSFILE_PATH_MAX];
-	FILE *f;
 	int r;
 
 	if (!probe)
 		return err_set(e, ERR_TARGET, EINVAL, "probe-samples: 'probe=' is missing");
 	r = sysfile_debugfs(rq->root, e);
-	if (r >= 0)
-		r = sysfile_path(rq->root, MON_DIR "hist", path, e);
 	if (r < 0)
 		return r;
-	s.n = 0;
-	s.count = 0;
-	f = fopen(path, "re");
-	if (!f)
-		return explain(err_errno(e, ERR_TARGET, errno, MON_DIR "hist"), "probe-samples",
-			       "latency_mon", e);
-	r = read_samples(f, probe, &s, e);
-	(void)fclose(f);
-	if (r >= 0)
-		answer_samples(rq->answer, probe, &s);
-	return r;
+	r = snapshot_samples(rq->root, probe, &s, e);
+	if (r < 0)
+		return explain(r, "probe-samples", "latency_mon", e);
+	answer_samples(rq->answer, probe, &s);
+	return 0;
 }
 
 int verb_probe_control(struct request *rq, struct err *e)

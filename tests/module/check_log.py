@@ -5,12 +5,19 @@
 Reads the formats from docs/latency-mon.md anew: it shares no code with the writers or the agent.
 """
 import base64
+import collections
 import gzip
+import os
 import re
 import struct
+import subprocess
 import sys
+import tempfile
+from urllib.parse import unquote
 
-from guest import fields, read_log
+from guest import STALLRIG, fields, read_log
+
+AGENT = os.path.join(os.path.dirname(STALLRIG), "stallrig-agent")
 
 KINDS = ("normal", "highpri", "unbound", "bh", "kthread")
 n_passed = 0
@@ -128,6 +135,7 @@ def check_snapshot(text):
     check("clock", int(states[0][0]["clock_ns"]) - 8e6 <= clock <= int(states[1][0]["clock_ns"]) + 8e6)
     at = header_size
     check("probes", n_probes == len(states[0]) - 1, n_probes)
+    totals = collections.Counter()
     for before, after in zip(states[0][1:], states[1][1:]):
         cpu, kind, flags, zero = struct.unpack_from("<4I", b, at)
         (beats, missed, over, _, longest, due, run, _, irq, sched, wq) = \
@@ -136,6 +144,7 @@ def check_snapshot(text):
         at += probe_size + 8 * buckets
         check("which probe", (cpu, KINDS[kind], zero) == (int(before["cpu"]), before["probe"], 0))
         check("flags", flags & ~2 == int(before["online"]) | 4 * int(before["sched_known"]), flags)
+        totals.update({(KINDS[kind], i): n for i, n in enumerate(counts) if n})
         check("buckets add up to the beats", sum(counts) == beats, (sum(counts), beats))
         for key, value in (("beats", beats), ("missed", missed), ("over", over),
                            ("max_us", longest // 1000), ("irq_max_us", irq // 1000),
@@ -164,6 +173,50 @@ def check_snapshot(text):
             check(f"event {number}: {key} is that of the text", str(value) == e[key], (value, e[key]))
     check("the stalls are in it", recent >= 3 and n_events >= 3 and worst >= 3)
     check("nothing is left over", at + 4 == len(b), (at, len(b)))
+    check_agent(b, sub, totals)
+
+
+def low_ns(index, sub):
+    shift = max(0, index // sub - 1)
+    return (index - shift * sub) << shift
+
+
+def ask(agent, seq, request):
+    """The lines and the last frame of an answer."""
+    text = f"@sr {seq} {request}"
+    agent.stdin.write(f"{text} {crc32c(text.encode()):08x}\n")
+    agent.stdin.flush()
+    lines = [""]
+    for frame in agent.stdout:
+        words = frame.split()[1:-1]
+        if words[1] in ("part", "data"):
+            lines[-1] += unquote(words[3])
+        if words[1] == "data":
+            lines.append("")
+        if words[1] in ("ok", "err"):
+            return lines[:-1], words[1:]
+    return lines, ["none"]
+
+
+def check_agent(snapshot, sub, totals):
+    """The agent reads the same samples from it."""
+    with tempfile.TemporaryDirectory() as root:
+        path = os.path.join(root, "sys/kernel/debug/latency_mon")
+        os.makedirs(path)
+        with open(os.path.join(path, "snapshot"), "wb") as f:
+            f.write(snapshot)
+        with subprocess.Popen([AGENT, "-r", root, "-l", "stdio"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as agent:
+            check("the agent answers", ask(agent, 1, "hello check 1")[1][0] == "ok")
+            for seq, kind in enumerate(KINDS, 2):
+                lines, last = ask(agent, seq, f"probe-samples probe={kind}")
+                mine = [f"{low_ns(i, sub)},{low_ns(i + 1, sub)},{n}"
+                        for (k, i), n in sorted(totals.items()) if k == kind]
+                theirs = [r for line in lines for r in line.split(";")[1:]]
+                check(f"the agent reads all samples of {kind}", mine == theirs, (mine, theirs))
+                check(f"the agent counts the samples of {kind}",
+                      f"samples={sum(n for (k, _), n in totals.items() if k == kind)}" in last, last)
+            agent.stdin.close()
 
 
 def main():

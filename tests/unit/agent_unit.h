@@ -84,7 +84,7 @@ static inline int64_t number(const struct answered *got, const char *key)
 }
 
 /* A file below root with the folders that it needs. */
-static inline void plant(const char *root, const char *path, const char *text)
+static inline void plant_bytes(const char *root, const char *path, const void *bytes, size_t n)
 {
 	auto_free char *full = xasprintf("%s%s", root, path);
 	auto_free char *dir = xstrdup(full);
@@ -92,7 +92,12 @@ static inline void plant(const char *root, const char *path, const char *text)
 
 	*strrchr(dir, '/') = '\0';
 	assert_int_equal(dir_make(dir, &e), 0);
-	assert_int_equal(file_write_atomic(full, text, strlen(text), &e), 0);
+	assert_int_equal(file_write_atomic(full, bytes, n, &e), 0);
+}
+
+static inline void plant(const char *root, const char *path, const char *text)
+{
+	plant_bytes(root, path, text, strlen(text));
 }
 
 static inline void plant_link(const char *root, const char *path, const char *to)

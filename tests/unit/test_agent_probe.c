@@ -2,6 +2,7 @@
 /* ctest: agent */
 /* Only what needs no module: the modules themselves are exercised in QEMU (tests/system). */
 #include "agent_unit.h"
+#include "base/crc32c.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -34,49 +35,195 @@ static void test_probe_read_gives_the_section_asked_for(void **state)
 	assert_string_equal(strbuf_str(&got.lines), "0 1\n");
 	assert_int_equal(run_verb(*state, "probe-read section=events", &got), -ENOENT);
 	assert_contains(got.err, "probe-read: module latency_mon is not loaded: " MON "events");
+	assert_int_equal(run_verb(*state, "probe-read section=snapshot", &got), -EINVAL);
 	assert_int_equal(run_verb(*state, "probe-read section=../x", &got), -EINVAL);
 	assert_contains(got.err, "section '../x' is none of");
 	strbuf_release(&got.lines);
 }
 
+/* ---- snapshots ---- */
+
+enum { KIND_NORMAL, KIND_HIGHPRI, KIND_UNBOUND, KIND_BH, KIND_KTHREAD };
+
+/* What a snapshot says of itself, in the order of its header. */
+struct layout {
+	uint32_t version, header_bytes, probe_bytes, event_bytes;
+	uint32_t probes, buckets, sub_buckets, recent, worst;
+};
+
+static const struct layout usual = {1, 96, 104, 216, 3, 1216, 32, 2, 1};
+
+static void put(struct strbuf *sb, uint64_t v, size_t n)
+{
+	for (; n; n--, v >>= 8) {
+		char byte = (char)(v & 0xff);
+
+		strbuf_add(sb, &byte, 1);
+	}
+}
+
+/* Zeros up to a length. */
+static void fill(struct strbuf *sb, size_t len)
+{
+	while (sb->len < len)
+		put(sb, 0, 1);
+}
+
+/* A snapshot with this layout; the probes are of these kinds in turn, each with these counts. */
+static void build(struct strbuf *sb, const struct layout *l, const uint32_t *kinds, size_t n_kinds,
+		  const uint64_t *counts)
+{
+	strbuf_reset(sb);
+	strbuf_adds(sb, "LMSNAP\r\n");
+	for (size_t i = 0; i < sizeof(*l) / 4; i++)
+		put(sb, ((const uint32_t *)l)[i], 4);
+	fill(sb, l->header_bytes);
+	for (uint32_t i = 0; i < l->probes; i++) {
+		const size_t at = sb->len;
+
+		put(sb, i, 4);
+		put(sb, kinds[i % n_kinds], 4);
+		fill(sb, at + l->probe_bytes);
+		for (uint32_t b = 0; b < l->buckets; b++)
+			put(sb, counts[b], 8);
+	}
+	fill(sb, sb->len + (size_t)(l->recent + l->worst) * l->event_bytes);
+	put(sb, crc32c(sb->data, sb->len), 4);
+}
+
+static void plant_snapshot(const char *root, const struct strbuf *sb)
+{
+	plant_bytes(root, MON "snapshot", sb->data, sb->len);
+}
+
 static void test_samples_of_a_probe_are_summed_over_the_cpus(void **state)
 {
-	auto_strbuf struct strbuf hist = STRBUF_INIT;
+	static const uint32_t kinds[] = {KIND_NORMAL, KIND_HIGHPRI, KIND_NORMAL};
+	static uint64_t counts[2048];
+	auto_strbuf struct strbuf sb = STRBUF_INIT;
+	struct layout grown = usual;
 	struct answered got = {0};
 
+	assert_int_equal(run_verb(*state, "probe-samples", &got), -EINVAL);
 	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -ENOENT);
 	assert_contains(got.err, "probe-samples: module latency_mon is not loaded");
-	plant(*state, MON "hist",
-	      "cpu=0 probe=normal low_ns=64 end_ns=66 count=3\n"
-	      "cpu=0 probe=normal2 low_ns=1 end_ns=2 count=9\n\n"
-	      "cpu=1 probe=normal low_ns=8 end_ns=9 count=1\n"
-	      "cpu=1 probe=normal low_ns=64 end_ns=66 count=4");
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal2", &got), -EINVAL);
+	assert_contains(got.err, "probe 'normal2' is none of normal, highpri");
+
+	/* the buckets at both ends of what is exact, and the last */
+	counts[8] = 1;
+	counts[63] = 2;
+	counts[64] = 3;
+	counts[1215] = 4;
+	build(&sb, &usual, kinds, 3, counts);
+	plant_snapshot(*state, &sb);
 	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
-	assert_string_equal(strbuf_str(&got.lines), "normal;8,9,1;64,66,7\n");
-	assert_int_equal(number(&got, "samples"), 8);
+	assert_string_equal(strbuf_str(&got.lines),
+			    "normal;8,9,2;63,64,4;64,66,6;4329327034368,4398046511104,8\n");
+	assert_int_equal(number(&got, "samples"), 20);
+	assert_int_equal(run_verb(*state, "probe-samples probe=highpri", &got), 0);
+	assert_int_equal(number(&got, "samples"), 10);
 	assert_int_equal(run_verb(*state, "probe-samples probe=bh", &got), 0);
 	assert_string_equal(strbuf_str(&got.lines), "");
 	assert_int_equal(number(&got, "samples"), 0);
-	plant(*state, MON "hist", "cpu=0 probe=normal low_ns=x end_ns=66 count=3\n");
-	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
-	assert_contains(got.err, "low_ns=x");
 
-	/* as many CPUs as make the file longer than a reply: the answer is not */
-	for (int cpu = 0; cpu < 64; cpu++)
-		for (int i = 0; i < 300; i++)
-			strbuf_addf(&hist, "cpu=%d probe=normal low_ns=%d end_ns=%d count=1\n", cpu,
-				    2 * i, 2 * i + 2);
-	plant(*state, MON "hist", strbuf_str(&hist));
+	/* a later module may have more in each record */
+	grown.header_bytes += 8;
+	grown.probe_bytes += 16;
+	grown.event_bytes += 4;
+	build(&sb, &grown, kinds, 3, counts);
+	plant_snapshot(*state, &sb);
 	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
-	assert_int_equal(number(&got, "samples"), 19200);
-	assert_true(got.lines.len < 8000);
+	assert_int_equal(number(&got, "samples"), 20);
 
-	/* more buckets than there can be */
-	strbuf_reset(&hist);
-	for (int i = 0; i <= 2048; i++)
-		strbuf_addf(&hist, "cpu=0 probe=normal low_ns=%d end_ns=%d count=1\n", i, i + 1);
-	plant(*state, MON "hist", strbuf_str(&hist));
+	/* many CPUs, every bucket in use: an answer of many lines */
+	grown = usual;
+	grown.probes = 64;
+	for (size_t i = 0; i < 1216; i++)
+		counts[i] = 1;
+	build(&sb, &grown, kinds, 1, counts);
+	plant_snapshot(*state, &sb);
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
+	assert_int_equal(number(&got, "samples"), 64 * 1216);
+	assert_true(got.lines.len < 48000);
+	assert_contains(strbuf_str(&got.lines), "normal;0,1,64;1,2,64;");
+	assert_contains(strbuf_str(&got.lines), ";4329327034368,4398046511104,64\n");
+	strbuf_release(&got.lines);
+}
+
+static void test_a_snapshot_that_is_none_is_refused(void **state)
+{
+	static const struct {
+		struct layout l;
+		const char *part;
+	} cases[] = {
+		{{2, 96, 104, 216, 1, 1216, 32, 0, 0}, "version 2; this agent reads 1"},
+		{{1, 95, 104, 216, 1, 1216, 32, 0, 0}, "records of 95, 104 and 216 bytes"},
+		{{1, 96, 103, 216, 1, 1216, 32, 0, 0}, "records of 96, 103"},
+		{{1, 96, 104, 215, 1, 1216, 32, 0, 0}, "104 and 215 bytes"},
+		{{1, 96, 65537, 216, 1, 1216, 32, 0, 0}, "records of 96, 65537"},
+		{{1, 96, 104, 216, 1, 2049, 64, 0, 0}, "2049 buckets, 64 in a power of two"},
+		{{1, 96, 104, 216, 1, 0, 32, 0, 0}, " 0 buckets"},
+		{{1, 96, 104, 216, 1, 1216, 0, 0, 0}, "1216 buckets, 0 in"},
+		{{1, 96, 104, 216, 1, 1216, 33, 0, 0}, "1216 buckets, 33 in"},
+		{{1, 96, 104, 216, 1, 1216, 16, 0, 0}, "1216 buckets, 16 in"},
+	};
+	static const uint32_t normal[] = {KIND_NORMAL};
+	static uint64_t counts[2049];
+	auto_strbuf struct strbuf sb = STRBUF_INIT;
+	struct layout most = {1, 96, 104, 216, 1, 2048, 64, 0, 0};
+	struct answered got = {0};
+	size_t len;
+
+	plant(*state, MON "snapshot", "");
 	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+	assert_contains(got.err, "is no snapshot");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		build(&sb, &cases[i].l, normal, 1, counts);
+		plant_snapshot(*state, &sb);
+		assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+		assert_contains(got.err, cases[i].part);
+	}
+	/* as many buckets as there may be; and every length that a file can be cut to */
+	build(&sb, &most, normal, 1, counts);
+	plant_snapshot(*state, &sb);
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), 0);
+	build(&sb, &usual, normal, 1, counts);
+	len = sb.len;
+	for (sb.len = 0; sb.len < len; sb.len += sb.len < 200 ? 1 : 997) {
+		plant_snapshot(*state, &sb);
+		assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+	}
+	sb.len = len;
+	/* one bit of anything */
+	for (size_t at = 12; at < len; at += 211) {
+		sb.data[at] ^= 4;
+		plant_snapshot(*state, &sb);
+		assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+		assert_contains(got.err, "the CRC is wrong");
+		sb.data[at] ^= 4;
+	}
+	/* right in itself, but longer than it says */
+	sb.len -= 4;
+	put(&sb, 0, 8);
+	put(&sb, crc32c(sb.data, sb.len), 4);
+	plant_snapshot(*state, &sb);
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+	assert_contains(got.err, "by its header");
+
+	/* more samples than a number holds */
+	counts[0] = (uint64_t)INT64_MAX;
+	counts[1] = 1;
+	build(&sb, &usual, normal, 1, counts);
+	plant_snapshot(*state, &sb);
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EBADMSG);
+	assert_contains(got.err, "normal has more samples than there can be");
+
+	/* more bytes than are read: a file full of holes */
+	auto_free char *path = xasprintf("%s" MON "snapshot", (const char *)*state);
+
+	assert_int_equal(truncate(path, (off_t)(64 << 20) + 1), 0);
+	assert_int_equal(run_verb(*state, "probe-samples probe=normal", &got), -EFBIG);
 	strbuf_release(&got.lines);
 }
 
@@ -191,6 +338,7 @@ int main(void)
 #define ROOTED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 		ROOTED(test_probe_read_gives_the_section_asked_for),
 		ROOTED(test_samples_of_a_probe_are_summed_over_the_cpus),
+		ROOTED(test_a_snapshot_that_is_none_is_refused),
 		ROOTED(test_probe_control_writes_its_words),
 		ROOTED(test_stall_checks_its_words_before_it_injects),
 		ROOTED(test_stall_waits_until_all_spins_have_ended),
