@@ -5,6 +5,7 @@
 #include "base/fdio.h"
 #include "kernels/git.h"
 #include "store/queue.h"
+#include "trial/run_compare.h"
 #include "trial/runner.h"
 
 #include <fcntl.h>
@@ -24,7 +25,8 @@ struct rig_bench {
 	struct kernels_ctx kernels;
 	struct rig_cfg *rig;
 	struct scenario *scenario;
-	char *store_dir; /* of the kernels */
+	struct run *baseline; /* NULL = the scenario needs none */
+	char *store_dir;      /* of the kernels */
 	char *logs;
 	char *worktree;
 	int lock; /* on the worktree, -1 until it is used */
@@ -41,7 +43,7 @@ static bool is_wanted_crash(const char *crash, const char *failure)
 	return strcmp(failure, "over-limit") != 0 && strstr(crash, failure) != NULL;
 }
 
-bool bisect_observe(const struct trial *t, int64_t limit_us, const char *failure,
+bool bisect_observe(const struct run *run, const struct trial *t, const char *failure,
 		    struct bisect_observation *ret, char *ret_why, size_t cap)
 {
 	bool counts_delays = strcmp(failure, "over-limit") == 0 || strcmp(failure, "any") == 0;
@@ -59,8 +61,10 @@ bool bisect_observe(const struct trial *t, int64_t limit_us, const char *failure
 		return false;
 	if (!counts_delays)
 		return true; /* no crash: whatever the delay was, it is not what is looked for */
+	ret->is_over = t->worst_us > run->limit_us || run_trial_is_outside(run, t);
+	if (run->n_limits)
+		return true;
 	ret->delay_ms = (double)t->worst_us / 1000;
-	ret->is_over = t->worst_us > limit_us;
 	for (size_t i = 0; i < t->n_delays; i++)
 		ret->is_censored |= t->delays[i].is_live && t->delays[i].us >= t->worst_us;
 	return true;
@@ -355,6 +359,7 @@ static int run_once(struct rig_bench *rb, const char *name, unsigned trials, uns
 		.scenario = rb->scenario,
 		.kernels = &rb->kernels,
 		.append = rb->cfg.setup->append,
+		.baseline = rb->baseline,
 		.trials = trials,
 		.per_boot = per_boot,
 		.lock_wait_ns = LOCK_WAIT_NS,
@@ -382,7 +387,7 @@ static void take_trials(struct rig_bench *rb, const struct run *run, struct bise
 		struct bisect_observation *o = &ret->v[ret->n];
 		char why[sizeof(ret->untestable)];
 
-		if (bisect_observe(t, run->limit_us, rb->cfg.setup->failure, o, why, sizeof(why))) {
+		if (bisect_observe(run, t, rb->cfg.setup->failure, o, why, sizeof(why))) {
 			(void)snprintf(o->trial, sizeof(o->trial), "%s.%u", run->id, t->number);
 			ret->n++;
 		} else if (*why) {
@@ -400,6 +405,18 @@ static void take_trials(struct rig_bench *rb, const struct run *run, struct bise
 		ret->boot_s = (double)run->boots[0].boot_ms / 1000;
 }
 
+/* A number of another machine is no baseline. */
+static int check_conditions(const struct rig_bench *rb, const struct run *run, struct err *e)
+{
+	auto_strbuf struct strbuf words = STRBUF_INIT;
+
+	if (!rb->baseline || run_differences(rb->baseline, run, &words) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, EINVAL,
+		       "--against: run '%s' was made under other conditions: %s", rb->baseline->id,
+		       strbuf_str(&words));
+}
+
 static int bench_boot(void *self, const char *name, unsigned trials, struct bisect_boot *ret,
 		      struct err *e)
 {
@@ -412,6 +429,9 @@ static int bench_boot(void *self, const char *name, unsigned trials, struct bise
 		int r;
 
 		r = run_once(rb, name, trials, trials, &run, e);
+		if (r < 0)
+			return r;
+		r = check_conditions(rb, run, e);
 		if (r < 0)
 			return r;
 		take_trials(rb, run, &boot);
@@ -463,6 +483,7 @@ void rig_bench_close(struct rig_bench *rb)
 		close(rb->lock);
 	rig_cfg_free(rb->rig);
 	scenario_free(rb->scenario);
+	run_free(rb->baseline);
 	free(rb->store_dir);
 	free(rb->logs);
 	free(rb->worktree);
@@ -506,6 +527,39 @@ static int check_hotfixes(struct rig_bench *rb, struct err *e)
 	return 0;
 }
 
+/* What the numbers are held against, if the scenario demands a share of something. */
+static int get_baseline(struct rig_bench *rb, struct err *e)
+{
+	const char *id = rb->cfg.setup->against;
+	bool is_needed = scenario_needs_baseline(rb->scenario);
+	int r;
+
+	if (!id && !is_needed)
+		return 0;
+	if (!is_needed)
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "--against: scenario '%s' has no limit that needs a baseline",
+			       rb->scenario->name);
+	if (!id)
+		return err_set(
+			e, ERR_USAGE, EINVAL,
+			"scenario '%s' limits shares of a baseline: name a run of a good kernel "
+			"on this rig with --against=RUN ('stallrig run' makes one)",
+			rb->scenario->name);
+	if (!rb->cfg.store)
+		return err_set(e, ERR_USAGE, ENOENT, "--against: there is no store");
+	r = store_find_run(rb->cfg.store, id, &rb->baseline, e);
+	if (r < 0)
+		return r;
+	if (!rb->baseline)
+		return err_set(e, ERR_USAGE, ENOENT, "--against: %s: there is no run '%s'",
+			       store_location(rb->cfg.store), id);
+	for (size_t i = 0; i < rb->baseline->n_trials; i++)
+		if (rb->baseline->trials[i]->is_valid)
+			return 0;
+	return err_set(e, ERR_USAGE, ENODATA, "--against: run '%s' has no valid trial", id);
+}
+
 int rig_bench_open(const struct rig_bench_cfg *cfg, struct rig_bench **ret, struct err *e)
 {
 	auto_rig_bench struct rig_bench *rb = xcalloc(1, sizeof(*rb));
@@ -528,6 +582,8 @@ int rig_bench_open(const struct rig_bench_cfg *cfg, struct rig_bench **ret, stru
 		r = rig_cfg_load(cfg->setup->rig, &rb->rig, e);
 	if (r >= 0)
 		r = scenario_load(cfg->setup->scenario, &rb->scenario, e);
+	if (r >= 0)
+		r = get_baseline(rb, e);
 	if (r >= 0)
 		r = check_hotfixes(rb, e);
 	if (r < 0)

@@ -22,6 +22,7 @@ void bisect_setup_release(struct bisect_setup *s)
 	free(s->arch);
 	free(s->build);
 	free(s->append);
+	free(s->against);
 	free(s->failure);
 	free_texts(s->paths, s->n_paths);
 	free_texts(s->hotfixes, s->n_hotfixes);
@@ -56,6 +57,7 @@ static const struct text_key text_keys[] = {
 	{"arch", offsetof(struct bisect_setup, arch), false},
 	{"build", offsetof(struct bisect_setup, build), true},
 	{"append", offsetof(struct bisect_setup, append), true},
+	{"against", offsetof(struct bisect_setup, against), true},
 	{"failure", offsetof(struct bisect_setup, failure), false},
 };
 

@@ -280,6 +280,8 @@ static void add_how_again(const struct bisect *b, struct strbuf *out)
 		strbuf_addf(out, " --failure '%s'", s->failure);
 	if (s->append)
 		strbuf_addf(out, " --append '%s'", s->append);
+	if (s->against)
+		strbuf_addf(out, " --against %s", s->against);
 	for (size_t i = 0; i < s->n_paths; i++)
 		strbuf_addf(out, " --path %s", s->paths[i]);
 	for (size_t i = 0; i < s->n_hotfixes; i++)

@@ -160,6 +160,11 @@ static const struct opt start_options[] = {
 	 .arg = "KEY=S,…",
 	 .absent = "cold=900,warm=60,boot=10,trial=30",
 	 .help = "seconds that things take, until they have been measured"},
+	{.name = "against",
+	 .type = OPT_TEXT,
+	 .arg = "RUN",
+	 .help = "hold the numbers against this run of the store, where the scenario limits shares "
+		 "of a baseline"},
 	OPT_ROW_APPEND,
 	OPT_ROW_JOBS,
 	{.name = "dry-run", .type = OPT_FLAG, .help = "show the plan and do nothing"},
@@ -283,6 +288,7 @@ static int setup_of(const struct args *a, struct bisect_setup *s, struct err *e)
 	s->config = absolute(args_text(a, "config"));
 	s->build = dup_or_null(args_text(a, "build"));
 	s->append = dup_or_null(args_text(a, "append"));
+	s->against = dup_or_null(args_text(a, "against"));
 	s->failure = xstrdup(args_has(a, "failure") ? args_text(a, "failure") : "over-limit");
 	take_list(a, "path", &s->paths, &s->n_paths);
 	s->confirm = args_count(a, "confirm", s->confirm);
@@ -710,6 +716,11 @@ static const struct opt step_options[] = {
 	 .absent = "make, as 'kernel build' does it",
 	 .help = "shell command that builds the kernel, as for 'bisect start'"},
 	OPT_ROW_TRIALS,
+	{.name = "against",
+	 .type = OPT_TEXT,
+	 .arg = "RUN",
+	 .help = "hold the numbers against this run of the store, where the scenario limits shares "
+		 "of a baseline"},
 	OPT_ROW_APPEND,
 	OPT_ROW_STORE,
 	OPT_ROW_END,
@@ -772,6 +783,7 @@ static int run_step(struct cli *cli, const struct args *a, struct err *e)
 		setup.config = absolute(args_text(a, "config"));
 		setup.build = dup_or_null(args_text(a, "build"));
 		setup.append = dup_or_null(args_text(a, "append"));
+		setup.against = dup_or_null(args_text(a, "against"));
 		setup.failure = xstrdup("any");
 		r = step_in(cli, a, &setup, e);
 	}

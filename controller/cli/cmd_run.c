@@ -180,9 +180,6 @@ static int get_baseline(struct session *s, const struct args *a, struct runner_c
 			const struct kernel_list *kernel, struct run **ret_stored, struct err *e)
 {
 	const char *id = args_text(a, "against");
-	struct store_filter filter = {.run_id = id};
-	struct run **runs = NULL;
-	size_t n = 0;
 	int r;
 
 	if (kernel->n) {
@@ -193,13 +190,10 @@ static int get_baseline(struct session *s, const struct args *a, struct runner_c
 	}
 	if (!id)
 		return 0;
-	r = store_runs(s->store, &filter, true, &runs, &n, e);
+	r = store_find_run(s->store, id, ret_stored, e);
 	if (r < 0)
 		return r;
-	if (n)
-		*ret_stored = runs[0];
-	free(runs);
-	if (!n)
+	if (!*ret_stored)
 		return err_set(e, ERR_USAGE, ENOENT, "%s: there is no run '%s'",
 			       store_location(s->store), id);
 	cfg->baseline = *ret_stored;

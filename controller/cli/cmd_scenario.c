@@ -75,7 +75,7 @@ static int run_check(struct cli *cli, const struct args *a, struct err *e)
 const struct cmd cmd_scenario_check = {
 	.name = "scenario check",
 	.summary = "Check scenario files; an error names file, line and column",
-	.details = "A FILE without a slash is the name of a scenario.",
+	.details = "A FILE without a slash that does not end in .yaml is the name of a scenario.",
 	.positional = {.name = "FILE", .type = OPT_SCENARIO, .min = 1, .max = 64},
 	.run = run_check,
 };
@@ -369,6 +369,14 @@ static void explain(struct strbuf *out, const struct scenario *sc)
 	fact_add(out, "file", "%s", sc->path);
 	fact_add(out, "sha256", "%s", sc->sha256);
 	fact_add(out, "needs", "kernel modules %s", needs.len ? strbuf_str(&needs) : "none");
+	if (sc->needs.programs_count) {
+		strbuf_reset(&needs);
+		add_list(&needs, sc->needs.programs, sc->needs.programs_count);
+		fact_add(out, "", "programs %s", strbuf_str(&needs));
+	}
+	for (unsigned i = 0; i < sc->needs.disks_count; i++)
+		fact_add(out, "", "a disk '%s' of %u MiB, %s", sc->needs.disks[i].name,
+			 sc->needs.disks[i].size_mib, sc->needs.disks[i].driver);
 	strbuf_adds(out, "\nWhat is done\n");
 	if (scenario_is_load(sc))
 		explain_loads(out, sc);
@@ -397,7 +405,9 @@ static int run_explain(struct cli *cli, const struct args *a, struct err *e)
 const struct cmd cmd_scenario_explain = {
 	.name = "scenario explain",
 	.summary = "Say in words what a scenario does, in order, and what is judged",
-	.details = "Nothing is run. A SCENARIO without a slash is the name of a scenario.",
+	.details =
+		"Nothing is run. A SCENARIO without a slash that does not end in .yaml is the name of a "
+		"scenario.",
 	.positional = {.name = "SCENARIO", .type = OPT_SCENARIO, .min = 1, .max = 1},
 	.run = run_explain,
 };

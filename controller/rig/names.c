@@ -72,6 +72,13 @@ static int no_such_name(const struct name_kind *kind, const char *name, const ch
 		       kind->what, dir, known.len ? strbuf_str(&known) : "none");
 }
 
+static bool ends_in_yaml(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
+}
+
 int names_find(const struct name_kind *kind, const char *name_or_path, char **ret, struct err *e)
 {
 	auto_free char *dir = kind_dir(kind);
@@ -80,6 +87,11 @@ int names_find(const struct name_kind *kind, const char *name_or_path, char **re
 	if (strchr(name_or_path, '/')) {
 		if (access(name_or_path, F_OK) < 0)
 			return err_errno(e, ERR_USAGE, errno, "%s '%s'", kind->what, name_or_path);
+		*ret = xstrdup(name_or_path);
+		return 0;
+	}
+	/* a file here, as a shell completes it */
+	if (ends_in_yaml(name_or_path) && access(name_or_path, F_OK) == 0) {
 		*ret = xstrdup(name_or_path);
 		return 0;
 	}

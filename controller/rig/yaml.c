@@ -316,6 +316,68 @@ static int translate(const struct yaml_doc *doc, struct said *s, cyaml_err_t cod
 			s->message[0] ? plain_words(s->message) : cyaml_strerror(code), e);
 }
 
+/* Whether all of the text is a number: libcyaml takes "5s" for 5. */
+static bool is_number(const yaml_node_t *node, bool may_be_broken)
+{
+	const char *text = (const char *)node->data.scalar.value;
+	char *end = NULL;
+
+	errno = 0;
+	if (may_be_broken)
+		(void)strtod(text, &end);
+	else
+		(void)strtoll(text, &end, 0);
+	return end != text && strlen(text) == node->data.scalar.length && *end == '\0';
+}
+
+/* That every number in the file is one to its end. key: of node; it is appended to and restored. */
+static int check_numbers(const struct yaml_doc *doc, const cyaml_schema_value_t *schema,
+			 const yaml_node_t *node, char key[KEY_PATH_MAX], struct err *e)
+{
+	const size_t len = strlen(key);
+	int r = 0;
+
+	if (node->type == YAML_SCALAR_NODE) {
+		const bool is_float = schema->type == CYAML_FLOAT;
+
+		if (!is_float && schema->type != CYAML_INT && schema->type != CYAML_UINT)
+			return 0;
+		return is_number(node, is_float)
+			       ? 0
+			       : complain(
+					 doc, key, false,
+					 is_float
+						 ? "not a number"
+						 : "not a whole number (the key's name has the unit)",
+					 e);
+	}
+	if (node->type == YAML_MAPPING_NODE && schema->type == CYAML_MAPPING) {
+		const cyaml_schema_field_t *f = schema->mapping.fields;
+
+		for (; f->key && r >= 0; f++) {
+			const yaml_node_pair_t *pair = find_pair(doc, node, f->key, strlen(f->key));
+
+			if (!pair)
+				continue;
+			append_key(key, f->key);
+			r = check_numbers(doc, &f->value,
+					  yaml_document_get_node(doc->tree, pair->value), key, e);
+			key[len] = '\0';
+		}
+	} else if (node->type == YAML_SEQUENCE_NODE && schema->type == CYAML_SEQUENCE) {
+		const yaml_node_item_t *first = node->data.sequence.items.start;
+
+		for (const yaml_node_item_t *i = first; i < node->data.sequence.items.top && r >= 0;
+		     i++) {
+			(void)snprintf(key + len, KEY_PATH_MAX - len, "[%td]", i - first);
+			r = check_numbers(doc, schema->sequence.entry,
+					  yaml_document_get_node(doc->tree, *i), key, e);
+			key[len] = '\0';
+		}
+	}
+	return r;
+}
+
 int yaml_load(const char *path, const cyaml_schema_value_t *schema, void **ret_data,
 	      struct yaml_doc **ret_doc, struct err *e)
 {
@@ -329,6 +391,7 @@ int yaml_load(const char *path, const cyaml_schema_value_t *schema, void **ret_d
 		.log_level = CYAML_LOG_ERROR,
 		.flags = CYAML_CFG_NO_ALIAS,
 	};
+	char key[KEY_PATH_MAX] = "";
 	cyaml_data_t *data = NULL;
 	cyaml_err_t code;
 	int r;
@@ -345,6 +408,11 @@ int yaml_load(const char *path, const cyaml_schema_value_t *schema, void **ret_d
 		return err_set(e, ERR_INTERNAL, ENOMEM, "%s: %s", path, cyaml_strerror(code));
 	if (code != CYAML_OK)
 		return translate(doc, &said, code, e);
+	r = check_numbers(doc, schema, yaml_document_get_root_node(doc->tree), key, e);
+	if (r < 0) {
+		yaml_data_free(schema, data);
+		return r;
+	}
 	*ret_data = data;
 	*ret_doc = take(doc);
 	return 0;

@@ -109,6 +109,43 @@ static bool is_outside(const struct run *r, const struct trial *t)
 	return false;
 }
 
+/* The median of the baseline's valid trials; -1 if none has the number. */
+static int64_t median_of_baseline(const struct run *base, const char *name)
+{
+	auto_free int64_t *values = xcalloc(base->n_trials + 1, sizeof(*values));
+	size_t n = 0;
+	int64_t v;
+
+	for (size_t i = 0; i < base->n_trials; i++)
+		if (base->trials[i]->is_valid && trial_number(base->trials[i], name, &v))
+			values[n++] = v;
+	return n ? stats_median_i64(values, n) : -1;
+}
+
+bool run_trial_is_outside(const struct run *r, const struct trial *t)
+{
+	if (is_outside(r, t))
+		return true;
+	for (size_t i = 0; r->baseline && i < r->n_limits; i++) {
+		const struct run_limit *l = &r->limits[i];
+
+		if (!(l->min_ratio > 0) && !(l->max_ratio > 0))
+			continue;
+		for (size_t k = 0; k < t->n_numbers; k++) {
+			const struct trial_number *n = &t->numbers[k];
+			int64_t base = is_meant(l, n->name)
+					       ? median_of_baseline(r->baseline, n->name)
+					       : -1;
+
+			if (base > 0 &&
+			    ((l->min_ratio > 0 && (double)n->value < l->min_ratio * (double)base) ||
+			     (l->max_ratio > 0 && (double)n->value > l->max_ratio * (double)base)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A number's values over the valid trials; both arrays have room for each trial. */
 static struct compare_side values_of(const struct run *r, const char *name, int64_t *values,
 				     unsigned *boots)

@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #define TEXT_MAX    1000 /* a command has to fit into a frame of the agent link, encoded */
@@ -103,17 +104,20 @@ void load_scenario_defaults(struct scenario *sc)
 
 /* ---- checks ---- */
 
+#define RANDOM_NUMBERS "iops", "kib_per_s", "worst_s_iops", "p50_us", "p99_us", "max_us"
+
 /* Which keys a kind of load has. */
 static const struct {
 	const char *kind;
-	const char *needs; /* the one key that says what it is about */
-	const char *takes; /* further keys, ' ' around each */
+	const char *needs;    /* the one key that says what it is about */
+	const char *takes;    /* further keys, ' ' around each */
+	const char *gives[7]; /* what its numbers are called, behind NAME_JOBS_ */
 } kinds[] = {
-	{"random-read", "path", " jobs block_kib seed program "},
-	{"random-write", "path", " jobs block_kib seed program "},
-	{"dd", "path", " jobs block_kib count to iflag oflag conv "},
-	{"walk", "path", " jobs "},
-	{"sh", "command", " is_value "},
+	{"random-read", "path", " jobs block_kib seed program ", {RANDOM_NUMBERS}},
+	{"random-write", "path", " jobs block_kib seed program ", {RANDOM_NUMBERS}},
+	{"dd", "path", " jobs block_kib count to iflag oflag conv ", {"iops", "cut"}},
+	{"walk", "path", " jobs ", {"entries_per_s"}},
+	{"sh", "command", " is_value ", {NULL}},
 };
 
 static const char *const special_keys[] = {"path",  "command", "jobs",     "block_kib",
@@ -220,16 +224,58 @@ static int check_load(const struct scenario *sc, unsigned i, const struct yaml_d
 	return r;
 }
 
+static bool is_one(const char *pattern, char *number)
+{
+	auto_free char *owned = number;
+
+	return fnmatch(pattern, owned, 0) == 0;
+}
+
+/* Whether a load, or the profile of it, can give a number of that name. */
+static bool is_given(const struct scenario *sc, const struct scenario_load *l, const char *pattern)
+{
+	size_t kind = 0;
+	bool found = false;
+
+	while (kind < ARRAY_SIZE(kinds) - 1 && strcmp(kinds[kind].kind, l->kind) != 0)
+		kind++;
+	if (strcmp(l->kind, "sh") == 0)
+		found = is_one(pattern, xasprintf("%s%s", l->name, l->is_value ? "" : "_ms"));
+	for (unsigned k = 0; k < l->jobs_count && !found; k++) {
+		auto_free char *window = strcmp(l->kind, "sh") == 0
+						 ? xstrdup(l->name)
+						 : xasprintf("%s_%u", l->name, l->jobs[k]);
+
+		for (size_t g = 0; kinds[kind].gives[g] && !found; g++)
+			found = is_one(pattern, xasprintf("%s_%s", window, kinds[kind].gives[g]));
+		if (sc->profile.hz)
+			found |= is_one(pattern, xasprintf("%s_samples", window));
+		for (unsigned s = 0; s < sc->profile.sets_count && !found; s++)
+			found = is_one(pattern,
+				       xasprintf("%s_%s_ppm", window, sc->profile.sets[s].name));
+	}
+	return found;
+}
+
 static int check_limit(const struct scenario *sc, unsigned i, const struct yaml_doc *doc,
 		       struct err *e)
 {
 	const struct scenario_limit *l = &sc->limits[i];
 	auto_free char *at = xasprintf("limits[%u]", i);
+	auto_free char *name = xasprintf("%s.name", at);
+	bool is_there = false;
 	int r = 0;
 
 	if (!l->min && !l->max && !l->min_baseline_pct && !l->max_baseline_pct)
 		return yaml_complain(doc, at, e,
 				     "needs one of: min, max, min_baseline_pct, max_baseline_pct");
+	for (unsigned k = 0; k < sc->loads_count; k++)
+		is_there |= is_given(sc, &sc->loads[k], l->name);
+	if (!is_there)
+		return yaml_complain(
+			doc, name, e,
+			"no load gives such a number: they are called NAME_JOBS_WHAT, see "
+			"loads.kind in stallrig-scenario(5)");
 	if (l->min && l->max && *l->max < *l->min)
 		return yaml_complain(doc, at, e, "max is less than min");
 	if (l->min_baseline_pct)

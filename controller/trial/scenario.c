@@ -231,6 +231,12 @@ static int check_ranges(const struct scenario *sc, const struct yaml_doc *doc, s
 			doc, "probe.threshold_us", e,
 			"above the limit of %u ms: delays over the limit would not be printed",
 			sc->limit.max_ms);
+	if (sc->probe.threshold_us >= sc->controls.stall_ms * 1000)
+		return yaml_complain(
+			doc, "probe.threshold_us", e,
+			"not below controls.stall_ms (%u ms): the control would not be "
+			"printed",
+			sc->controls.stall_ms);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* ctest: bisect */
 #include "bisect/rig_bench.h"
 #include "bisect_unit.h"
+#include "sample_run.h"
 
 static void test_only_the_wanted_failure_is_an_observation(void **state)
 {
@@ -27,6 +28,8 @@ static void test_only_the_wanted_failure_is_an_observation(void **state)
 		{true, NULL, 90000, "any", true, true, 90, false},
 	};
 
+	const struct run run = {.limit_us = 50000};
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct trial *t = trial_new();
@@ -38,7 +41,7 @@ static void test_only_the_wanted_failure_is_an_observation(void **state)
 		t->is_crash = cases[i].crash != NULL;
 		if (cases[i].crash)
 			(void)snprintf(t->crash, sizeof(t->crash), "%s", cases[i].crash);
-		assert_int_equal(bisect_observe(t, 50000, cases[i].failure, &o, why, sizeof(why)),
+		assert_int_equal(bisect_observe(&run, t, cases[i].failure, &o, why, sizeof(why)),
 				 cases[i].is_observed);
 		assert_int_equal(*why != '\0', cases[i].is_untestable);
 		if (cases[i].is_observed) {
@@ -53,6 +56,7 @@ static void test_a_delay_that_had_not_ended_is_censored(void **state)
 {
 	struct trial *t = trial_new();
 	struct trial_delay *d = trial_add_delay(t);
+	const struct run run = {.limit_us = 50000};
 	struct bisect_observation o;
 	char why[200];
 
@@ -61,9 +65,65 @@ static void test_a_delay_that_had_not_ended_is_censored(void **state)
 	t->worst_us = 60000000;
 	d->us = 60000000;
 	d->is_live = true;
-	assert_true(bisect_observe(t, 50000, "over-limit", &o, why, sizeof(why)));
+	assert_true(bisect_observe(&run, t, "over-limit", &o, why, sizeof(why)));
 	assert_true(o.is_censored);
 	trial_free(t);
+}
+
+static struct trial *add_trial(struct run *r, bool is_valid, int64_t iops, int64_t ppm)
+{
+	struct trial *t = sample_add_trial(r, 1, 4000);
+
+	t->is_valid = is_valid;
+	trial_add_number(t, "rd_2_iops", iops);
+	trial_add_number(t, "dd_50_rwsem_ppm", ppm);
+	return t;
+}
+
+/* A number outside its limit is the failure that is looked for, whatever the delays were. */
+static void test_a_number_outside_its_limit_is_an_observation(void **state)
+{
+	static const struct {
+		int64_t iops, ppm;
+		bool has_baseline, is_over;
+	} cases[] = {
+		{800, 0, true, false},      {799, 0, true, true},      {9000, 0, true, false},
+		{799, 0, false, false},     {800, 150001, true, true}, {800, 150001, false, true},
+		{800, 150000, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_run struct run *base = sample_run("k", "virtual-x86", "virtual");
+		auto_run struct run *run = sample_run("k", "virtual-x86", "virtual");
+		struct bisect_observation o;
+		struct run_limit *l;
+		struct trial *t;
+		char why[200];
+
+		/* the median of the valid ones is 1000 */
+		(void)add_trial(base, true, 700, 0);
+		(void)add_trial(base, true, 1000, 0);
+		(void)add_trial(base, false, 10, 0);
+		(void)add_trial(base, true, 2000, 0);
+		run->limit_us = 50000;
+		l = run_add_limit(run, "rd_*_iops");
+		l->min_ratio = 0.8;
+		l = run_add_limit(run, "*_ppm");
+		l->has_max = true;
+		l->max = 150000;
+		if (cases[i].has_baseline)
+			run_set_baseline(run, base);
+		t = add_trial(run, true, cases[i].iops, cases[i].ppm);
+		assert_true(bisect_observe(run, t, "over-limit", &o, why, sizeof(why)));
+		if (o.is_over != cases[i].is_over)
+			fail_msg("case %zu", i);
+		assert_true(o.delay_ms < 0);
+		/* a delay over the limit counts as ever */
+		t->worst_us = 50001;
+		assert_true(bisect_observe(run, t, "over-limit", &o, why, sizeof(why)));
+		assert_true(o.is_over);
+	}
 }
 
 static void test_a_hotfix_rule_has_three_parts(void **state)
@@ -229,6 +289,83 @@ static void test_a_commit_is_reverted_in_the_tree_or_why_not_is_said(void **stat
 	assert_contains(again, "a is there");
 }
 
+/* Each shipped scenario is taken, or it is said what it needs. */
+static void test_a_scenario_that_needs_a_baseline_says_how_to_get_one(void **state)
+{
+	static const struct {
+		const char *scenario, *against, *wanted; /* NULL = it is taken */
+	} cases[] = {
+		{"unplug-read", NULL, NULL},
+		{"workqueue-lockup", NULL, NULL},
+		{"lock-contention-path-loss", NULL, NULL},
+		{"lock-contention", NULL, "name a run of a good kernel on this rig with --against"},
+		{"iops-floor", NULL, "scenario 'iops-floor' limits shares of a baseline"},
+		{"iops-floor", "20260101-000000-abcd", "there is no store"},
+		{"unplug-read", "20260101-000000-abcd", "has no limit that needs a baseline"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *scenario = xasprintf("%s/hil/scenarios/%s.yaml",
+						     STALLRIG_SOURCE_DIR, cases[i].scenario);
+		auto_free char *dir = xasprintf("%s/bench", bu_dir);
+		struct bisect_setup s = setup_of("true", NULL, 0);
+		const struct rig_bench_cfg cfg = {.setup = &s, .dir = dir, .w = bu_w};
+		auto_rig_bench struct rig_bench *rb = NULL;
+		struct err e = {0};
+		int r;
+
+		s.scenario = scenario;
+		s.against = (char *)(uintptr_t)cases[i].against;
+		r = rig_bench_open(&cfg, &rb, &e);
+		if (!cases[i].wanted) {
+			if (r < 0)
+				fail_msg("%s: %s", cases[i].scenario, e.text);
+			continue;
+		}
+		assert_true(r < 0);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_contains(e.text, cases[i].wanted);
+	}
+}
+
+static struct store *open_store(void)
+{
+	auto_free char *path = xasprintf("%s/results.db", bu_dir);
+	struct store *st = NULL;
+	struct err e = {0};
+
+	if (store_open(path, STORE_WRITE, &st, &e) < 0)
+		fail_msg("%s", e.text);
+	return st;
+}
+
+static void test_the_baseline_comes_from_the_store(void **state)
+{
+	auto_free char *dir = xasprintf("%s/bench", bu_dir);
+	auto_run struct run *run = sample_run("k", "virtual-x86", "virtual");
+	struct bisect_setup s = setup_of("true", NULL, 0);
+	struct rig_bench_cfg cfg = {.setup = &s, .dir = dir, .w = bu_w};
+	auto_rig_bench struct rig_bench *rb = NULL;
+	struct err e = {0};
+
+	(void)state;
+	s.scenario = (char *)(uintptr_t)STALLRIG_SOURCE_DIR "/hil/scenarios/iops-floor.yaml";
+	s.against = run->id;
+	cfg.store = open_store();
+	assert_int_equal(rig_bench_open(&cfg, &rb, &e), -ENOENT);
+	assert_contains(e.text, "there is no run");
+	assert_int_equal(store_run_begin(cfg.store, run, &e), 0);
+	assert_int_equal(rig_bench_open(&cfg, &rb, &e), -ENODATA);
+	assert_contains(e.text, "has no valid trial");
+	assert_int_equal(store_boot_add(cfg.store, run, sample_add_boot(run, "rec"), &e), 0);
+	(void)add_trial(run, true, 1000, 0);
+	assert_int_equal(store_trial_add(cfg.store, run, run->trials[0], &e), 0);
+	if (rig_bench_open(&cfg, &rb, &e) < 0)
+		fail_msg("%s", e.text);
+	store_close(cfg.store);
+}
+
 static void test_a_build_command_can_end_the_bisect(void **state)
 {
 	struct bisect_setup s = setup_of("exit 130", NULL, 0);
@@ -301,11 +438,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_the_wanted_failure_is_an_observation),
 		cmocka_unit_test(test_a_delay_that_had_not_ended_is_censored),
+		cmocka_unit_test(test_a_number_outside_its_limit_is_an_observation),
 		cmocka_unit_test(test_a_hotfix_rule_has_three_parts),
 		cmocka_unit_test(test_a_hotfix_is_in_the_tree_of_the_commits_of_its_rule_alone),
 		cmocka_unit_test(test_a_hotfix_that_does_not_fit_makes_the_commit_untestable),
 		cmocka_unit_test(test_hotfix_rules_are_checked_before_anything_is_built),
 		cmocka_unit_test(test_a_commit_is_reverted_in_the_tree_or_why_not_is_said),
+		cmocka_unit_test(test_a_scenario_that_needs_a_baseline_says_how_to_get_one),
+		cmocka_unit_test(test_the_baseline_comes_from_the_store),
 		cmocka_unit_test(test_a_build_command_can_end_the_bisect),
 		cmocka_unit_test(test_a_build_that_leaves_no_kernel_is_an_error_that_says_so),
 		cmocka_unit_test(test_a_rig_that_somebody_holds_boots_nothing),

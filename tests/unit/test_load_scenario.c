@@ -150,6 +150,19 @@ static void test_mistakes_are_named_with_their_place(void **state)
 		{"loads:\n", "load: {kind: dd}\nloads:\n", "load"},
 		{"console_loglevel: 7", "console_loglevel: 7\n  mount: ro", "no such key"},
 		{"threshold_us: 90000", "threshold_us: 2000000", "above the limit"},
+		{"threshold_us: 90000", "threshold_us: 200000",
+		 "not below controls.stall_ms (200 ms)"},
+		{"seconds: 3}", "seconds: 3s}",
+		 "s.yaml:12:78: loads[0].seconds: '3s': not a whole"},
+		{"seconds: 3}", "seconds: 3.5}", "loads[0].seconds: '3.5': not a whole number"},
+		{"max: 9", "max: 9k", "limits[1].max: '9k': not a whole number"},
+		{"jobs: [1, 8]", "jobs: [1, 8x]", "loads[0].jobs[1]: '8x': not a whole number"},
+		{"max_ms: 1000", "max_ms: 1000ms", "limit.max_ms: '1000ms': not a whole number"},
+		{"rd_*_iops", "rd_*_iop",
+		 "limits[0].name: 'rd_*_iop': no load gives such a number"},
+		{"rd_*_iops", "rd_4_iops", "no load gives"},
+		{"name: say, max", "name: say_ms, max", "no load gives"},
+		{"rd_*_iops", "rd_8_lck_ppm", "no load gives"},
 	};
 
 	(void)state;

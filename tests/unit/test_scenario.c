@@ -90,6 +90,29 @@ static void test_an_unknown_name_lists_what_there_is(void **state)
 	assert_null(sc);
 }
 
+static void test_a_file_of_this_folder_needs_no_slash(void **state)
+{
+	auto_free char *text = xasprintf("%s/hil/scenarios/unplug-read.yaml", STALLRIG_SOURCE_DIR);
+	char *dir = unit_tmpdir();
+	auto_free char *here = xasprintf("%s/mine.yaml", dir);
+	auto_free char *before = getcwd(NULL, 0);
+	auto_scenario struct scenario *sc = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(file_copy(text, here, &e), 0);
+	assert_int_equal(scenario_load("mine.yaml", &sc, &e), -ENOENT);
+	assert_int_equal(chdir(dir), 0);
+	if (scenario_load("mine.yaml", &sc, &e) < 0)
+		fail_msg("%s", e.text);
+	/* only what ends so: a name stays a name whatever lies around */
+	assert_int_equal(rename("mine.yaml", "mine"), 0);
+	scenario_free(take(sc));
+	assert_int_equal(scenario_load("mine", &sc, &e), -ENOENT);
+	assert_int_equal(chdir(before), 0);
+	unit_rmdir(dir);
+}
+
 static void test_a_name_is_never_a_way_out_of_the_folder(void **state)
 {
 	static const char *const names[] = {"..", ".", "", "-x", "unplug read"};
@@ -157,6 +180,7 @@ int main(void)
 		cmocka_unit_test(test_every_shipped_scenario_loads),
 		cmocka_unit_test(test_the_variants_of_unplug_differ_in_what_they_are_about),
 		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),
+		cmocka_unit_test(test_a_file_of_this_folder_needs_no_slash),
 		cmocka_unit_test(test_a_name_is_never_a_way_out_of_the_folder),
 		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),
 	};

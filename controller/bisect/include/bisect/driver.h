@@ -19,6 +19,7 @@ struct bisect_setup {
 	char *arch;
 	char *build; /* command in place of the own kernel build; NULL = none */
 	char *append;
+	char *against; /* run in the store whose numbers are the baseline; NULL = none */
 	char **paths;
 	size_t n_paths;
 	char **hotfixes; /* "FROM..TO=FILE": commits that contain FROM and not TO get the patch */
@@ -38,7 +39,7 @@ void bisect_setup_release(struct bisect_setup *s);
 /* One valid trial. */
 struct bisect_observation {
 	bool is_over;
-	double delay_ms; /* < 0 = a crash */
+	double delay_ms; /* < 0 = a crash, or the scenario has limits on other numbers */
 	bool is_censored;
 	char trial[64]; /* id in the store, "" */
 };

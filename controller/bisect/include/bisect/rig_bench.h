@@ -24,8 +24,9 @@ struct rig_bench_cfg {
 };
 
 /*
- * Reads rig and scenario and checks the config and the hotfix rules; ERR_USAGE or ERR_CONFIG names
- * what is wrong. Nothing is built or booted yet.
+ * Reads rig and scenario and, if the scenario limits shares of one, the baseline, and checks the
+ * config and the hotfix rules; ERR_USAGE or ERR_CONFIG names what is wrong. Nothing is built or
+ * booted yet.
  */
 int rig_bench_open(const struct rig_bench_cfg *cfg, struct rig_bench **ret,
 		   struct err *e) must_check;
@@ -50,10 +51,12 @@ int rig_bench_step(struct rig_bench *rb, const char *sha, unsigned trials, struc
 int rig_bench_remove_worktree(struct waiter *w, const char *repo, struct err *e) must_check;
 
 /*
- * What a run says about the wanted failure. False: it is no observation, ret_why says why it makes
- * the kernel untestable ("" = the trial is invalid, no more). Pure.
+ * What a trial of the run says about the wanted failure: a delay over the run's limit, or a number
+ * outside one (see run_trial_is_outside()). Where there are limits on numbers delays alone do not
+ * tell good from bad, so there is no delay_ms then. False: it is no observation, ret_why says why
+ * it makes the kernel untestable ("" = the trial is invalid, no more). Pure.
  */
-bool bisect_observe(const struct trial *t, int64_t limit_us, const char *failure,
+bool bisect_observe(const struct run *run, const struct trial *t, const char *failure,
 		    struct bisect_observation *ret, char *ret_why, size_t cap);
 
 /* "FROM..TO=FILE" in its parts. ERR_USAGE if it is not of that form. Caller frees. */

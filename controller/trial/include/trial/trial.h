@@ -220,6 +220,12 @@ struct run_limit *run_add_limit(struct run *r, const char *name);
 void run_set_baseline(struct run *r, const struct run *base);
 /* True if a limit of the run needs a baseline. */
 bool run_needs_baseline(const struct run *r);
+/*
+ * Whether a number of a valid trial is outside a limit of the run: a limit that is a share of a
+ * baseline is one of the median of r->baseline's trials, and none without that. For those who have
+ * to judge trials one by one; run_judge() looks at all of them together.
+ */
+bool run_trial_is_outside(const struct run *r, const struct trial *t);
 
 /*
  * A kernel series, whose builds are compared over time: the first two numbers of a release and its
