@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #define IMAGES_KEPT    20
-#define PROGRAM_MAX    (32u << 20)
 #define IMAGE_SIZE_MAX (128u << 20)
 
 static const char *const applets[] = {
@@ -75,11 +74,9 @@ static int read_program(const char *path, const char *arch, struct strbuf *ret, 
 /* busybox of a foreign arch, out of the registry's package. Caller frees. */
 static int fetch_busybox(const struct kernels_ctx *ctx, const char *arch, char **ret, struct err *e)
 {
-	auto_deb_pkg struct deb_pkg p = {0};
 	auto_free char *parent = path_cache("busybox");
 	auto_free char *dir = NULL;
 	auto_free char *file = NULL;
-	auto_free char *deb = NULL;
 	auto_free char *tmp = NULL;
 	auto_free char *sub = NULL;
 	auto_apt struct apt *a = NULL;
@@ -98,19 +95,13 @@ static int fetch_busybox(const struct kernels_ctx *ctx, const char *arch, char *
 	r = apt_open(ctx, arch, &a, e);
 	if (r < 0)
 		return r;
-	r = apt_find(a, "busybox-static", &p, e);
-	if (r < 0)
-		return r;
-	r = apt_download(a, &p, &deb, e);
-	if (r < 0)
-		return r;
 	r = kernels_tmp_dir(parent, &tmp, e);
 	if (r < 0)
 		return r;
 	sub = xasprintf("%s/root", tmp);
 	r = dir_make(sub, e);
 	if (r >= 0)
-		r = deb_unpack(ctx, deb, sub, e);
+		r = package_unpack(ctx, a, "busybox-static", sub, e);
 	/* only under the lock of the apt state, so no other process makes it meanwhile */
 	if (r >= 0)
 		r = dir_remove(dir, e);
@@ -127,7 +118,8 @@ static int fetch_busybox(const struct kernels_ctx *ctx, const char *arch, char *
 			free(take(file));
 	}
 	if (!*ret)
-		return err_set(e, ERR_RIG, ENOENT, "%s: has no busybox inside", deb);
+		return err_set(e, ERR_RIG, ENOENT,
+			       "the package busybox-static has no busybox inside");
 	return 0;
 }
 
@@ -270,7 +262,7 @@ static void add_parents(struct cpio *c, const char *name, struct strbuf *there)
 	}
 }
 
-/* A file of this machine; one that is there already is left out. */
+/* A file of this machine or of the cache; one that is there already is left out. */
 static int add_host_file(struct cpio *c, const char *path, const char *name, struct strbuf *there,
 			 struct err *e)
 {
@@ -291,44 +283,43 @@ static int add_host_file(struct cpio *c, const char *path, const char *name, str
 	return 0;
 }
 
-#define LDD_NS (30 * NSEC_PER_SEC)
-
-/*
- * The libraries of a program, as the loader finds them: each line of ldd(1) that has a path, "name
- * => /path (0x…)" or "/path (0x…)". A static program has none.
- */
 static int add_libraries(const struct kernels_ctx *ctx, struct cpio *c, const char *program,
 			 struct strbuf *there, struct err *e)
 {
-	const char *const argv[] = {"ldd", program, NULL};
-	auto_strbuf struct strbuf out = STRBUF_INIT;
-	struct err why = {0};
+	auto_strbuf struct strbuf paths = STRBUF_INIT;
 	char *rest;
-	char *line;
 	int r;
 
-	r = kernels_run(ctx, argv, NULL, "/", LDD_NS, &out, &why);
-	if (r == -ECHILD)
-		return 0; /* "not a dynamic executable" */
-	if (r < 0) {
-		*e = why;
-		return err_rekind(e, ERR_RIG);
-	}
-	rest = out.data;
-	while ((line = strsep(&rest, "\n"))) {
-		char *path = strchr(line, '/');
-		char *end = path ? strstr(path, " (0x") : NULL;
+	r = program_libraries(ctx, program, &paths, e);
+	rest = paths.data;
+	for (char *path; r >= 0 && rest && (path = strsep(&rest, "\n"));)
+		if (*path)
+			r = add_host_file(c, path, path + 1, there, e);
+	return r;
+}
 
-		if (strstr(line, "not found"))
-			return err_set(e, ERR_RIG, ENOENT, "%s: its library%s", program, line);
-		if (!end)
-			continue;
-		*end = '\0';
-		r = add_host_file(c, path, path + 1, there, e);
-		if (r < 0)
-			return r;
+static int add_foreign_program(const struct kernels_ctx *ctx, struct cpio *c, const char *arch,
+			       const char *program, struct strbuf *there, struct err *e)
+{
+	auto_strbuf struct strbuf names = STRBUF_INIT;
+	auto_free char *dir = NULL;
+	auto_free char *list = NULL;
+	char *rest;
+	int r;
+
+	r = foreign_program_ensure(ctx, arch, program, &dir, e);
+	if (r < 0)
+		return r;
+	list = xasprintf("%s/files", dir);
+	r = file_read(list, PROGRAM_MAX, &names, e);
+	rest = names.data;
+	for (char *name; r >= 0 && rest && (name = strsep(&rest, "\n"));) {
+		auto_free char *path = xasprintf("%s/%s", dir, name);
+
+		if (*name)
+			r = add_host_file(c, path, name, there, e);
 	}
-	return 0;
+	return r < 0 ? err_rekind(e, ERR_RIG) : 0;
 }
 
 static int add_programs(const struct kernels_ctx *ctx, struct cpio *c,
@@ -344,17 +335,16 @@ static int add_programs(const struct kernels_ctx *ctx, struct cpio *c,
 		auto_free char *name = xasprintf("bin/%s", program);
 		int r;
 
-		if (strcmp(cfg->kernel->arch, kernels_host_arch()) != 0)
-			return err_set(e, ERR_RIG, ENOTSUP,
-				       "program '%s' cannot go into an image for %s: this machine "
-				       "has it for %s only",
-				       program, cfg->kernel->arch, kernels_host_arch());
 		if (!path)
 			return err_set(e, ERR_RIG, ENOENT, "program '%s' is not installed",
 				       program);
-		r = add_host_file(c, path, name, &there, e);
-		if (r >= 0)
-			r = add_libraries(ctx, c, path, &there, e);
+		if (strcmp(cfg->kernel->arch, kernels_host_arch()) != 0) {
+			r = add_foreign_program(ctx, c, cfg->kernel->arch, path, &there, e);
+		} else {
+			r = add_host_file(c, path, name, &there, e);
+			if (r >= 0)
+				r = add_libraries(ctx, c, path, &there, e);
+		}
 		if (r < 0)
 			return r;
 	}

@@ -68,3 +68,26 @@ int apt_find_kernel(struct apt *a, const char *spec, struct deb_pkg *ret, struct
  * are those of the index or it is an error. Caller frees *ret_path.
  */
 int apt_download(struct apt *a, const struct deb_pkg *p, char **ret_path, struct err *e) must_check;
+
+/* ---- foreign.c ---- */
+
+#define PROGRAM_MAX (32u << 20) /* bytes of a program or library in an initramfs */
+
+/*
+ * Paths of the libraries that a program of this machine needs, one a line, as the loader finds
+ * them: each line of ldd(1) that has a path, "name => /path (0x…)" or "/path (0x…)". A static
+ * program has none. ERR_RIG/-ENOENT if one is missing.
+ */
+int program_libraries(const struct kernels_ctx *ctx, const char *program, struct strbuf *ret,
+		      struct err *e) must_check;
+/* Newest version of a package, unpacked under dir, which exists. */
+int package_unpack(const struct kernels_ctx *ctx, struct apt *a, const char *name, const char *dir,
+		   struct err *e) must_check;
+/*
+ * What a program of this machine is on another arch, with its libraries: the files of the same
+ * packages (dpkg-query -S) for that arch, fetched once and kept in path_cache("programs/ARCH").
+ * What the program needs there and does not need here is not found. *ret: folder with the files as
+ * the target has them and their names in "files", one a line; caller frees. ERR_RIG.
+ */
+int foreign_program_ensure(const struct kernels_ctx *ctx, const char *arch, const char *program,
+			   char **ret, struct err *e) must_check;

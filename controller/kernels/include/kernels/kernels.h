@@ -270,7 +270,8 @@ struct target_image_cfg {
 	const char *const *modules; /* in load order, e.g. "xhci-pci"; NULL-terminated */
 	/*
 	 * Programs of this machine that go along, with the libraries that they need: "mkfs.ext4".
-	 * Only for a build of this machine's own arch. NULL = none; else NULL-terminated.
+	 * For another arch they come out of the same packages of the registry, fetched once. NULL =
+	 * none; else NULL-terminated.
 	 */
 	const char *const *programs;
 	const char *agent; /* static binary; NULL = the one built beside this program */
