@@ -56,6 +56,8 @@ struct boot_ops {
 	bool (*make_switch)(void *self, const struct switch_ops **ret_ops, void **ret_self);
 	/* See rig_throttle_disk(); NULL = it has no disks. */
 	int (*throttle)(void *self, const char *disk, unsigned write_iops, struct err *e);
+	/* The process on this host that is the machine; 0 = it is none. NULL as 0. */
+	pid_t (*process)(void *self);
 	/* Does not block. *ret_how (may be NULL): how it ended, caller frees; untouched if it runs.
 	 */
 	enum boot_state (*state)(void *self, char **ret_how);

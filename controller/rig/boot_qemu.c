@@ -496,6 +496,11 @@ static int qemu_throttle(void *self, const char *disk, unsigned write_iops, stru
 			   e);
 }
 
+static pid_t qemu_process(void *self)
+{
+	return child_pid(((const struct qemu *)self)->child);
+}
+
 /* --- end ---------------------------------------------------------------------------------- */
 
 /* "guest-reset", "guest-shutdown", "host-qmp-quit", …, or NULL if QEMU did not say. */
@@ -565,6 +570,7 @@ const struct boot_ops boot_qemu_ops = {
 	.link_fd = qemu_link_fd,
 	.make_switch = qemu_make_switch,
 	.throttle = qemu_throttle,
+	.process = qemu_process,
 	.state = qemu_state,
 	.stop = qemu_stop,
 	.close = qemu_close,

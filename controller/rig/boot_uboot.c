@@ -503,6 +503,13 @@ static bool uboot_make_switch(void *self, const struct switch_ops **ret_ops, voi
 	return b->qemu && boot_qemu_ops.make_switch(b->qemu, ret_ops, ret_self);
 }
 
+static pid_t uboot_process(void *self)
+{
+	const struct uboot *b = self;
+
+	return b->qemu ? boot_qemu_ops.process(b->qemu) : 0;
+}
+
 /* --- end ----------------------------------------------------------------------------------- */
 
 static enum boot_state uboot_state(void *self, char **ret_how)
@@ -541,6 +548,7 @@ const struct boot_ops boot_uboot_ops = {
 	.console_fd = uboot_console_fd,
 	.link_fd = uboot_link_fd,
 	.make_switch = uboot_make_switch,
+	.process = uboot_process,
 	.state = uboot_state,
 	.stop = uboot_stop,
 	.close = uboot_close,

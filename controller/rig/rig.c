@@ -542,6 +542,13 @@ bool rig_is_running(struct rig *rig, char **ret_how)
 	return false;
 }
 
+int64_t rig_host_wait_us(const struct rig *rig)
+{
+	pid_t pid = rig->machine && rig->boot->process ? rig->boot->process(rig->machine) : 0;
+
+	return pid > 0 ? host_load_process_wait_us(pid) : -1;
+}
+
 uint64_t rig_console_losses(const struct rig *rig)
 {
 	return rig->port ? port_stats(rig->port)->losses : 0;

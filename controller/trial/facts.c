@@ -62,6 +62,8 @@ static const struct member observation_members[] = {
 	{"is_cut_blind", AT(observation, is_cut_blind), BOOL_NEWER},
 	{"is_cut_soft", AT(observation, is_cut_soft), BOOL_NEWER},
 	{"end_ns", AT(observation, end_ns), TIME},
+	{"is_host_wait_known", AT(observation, is_host_wait_known), BOOL_NEWER},
+	{"host_wait_us", AT(observation, host_wait_us), I64_NEWER},
 	{"environment_before", AT(observation, environment_before), TEXT},
 	{"environment_after", AT(observation, environment_after), TEXT},
 	{"replug_path", AT(observation, replug_path), TEXT},

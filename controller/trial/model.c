@@ -46,7 +46,8 @@ static const struct {
 		 "Each delay was due between the cut and one probe period after it."},
 	[EVIDENCE_CONTROLS_QUIET] =
 		{"controls-quiet", false,
-		 "The pools and CPUs that must not stall stayed below their bound."},
+		 "The pools and CPUs that must not stall stayed below their bound, or this host "
+		 "cannot have kept them from it."},
 	[EVIDENCE_ENVIRONMENT_SAME] =
 		{"environment-same", true,
 		 "Kernel settings, interrupt CPU, link speed and stick are as at the start."},

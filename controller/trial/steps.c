@@ -506,6 +506,7 @@ static int step_arm(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->log_armed = rn->log.n;
+	rn->host_wait_from_us = rig_host_wait_us(rn->rig);
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
 		return r;
@@ -601,6 +602,16 @@ static bool console_is_complete(void *arg)
 	return evidence_console_is_complete(o);
 }
 
+/* Behind all else of the window: a thread that waited at the reading has run again by now. */
+static void note_host_wait(struct runner *rn)
+{
+	struct observation *o = &rn->obs;
+	int64_t now_us = rig_host_wait_us(rn->rig);
+
+	o->is_host_wait_known = rn->host_wait_from_us >= 0 && now_us >= rn->host_wait_from_us;
+	o->host_wait_us = o->is_host_wait_known ? now_us - rn->host_wait_from_us : 0;
+}
+
 /* Listens for the scenario's window, and on while a stall has not ended, up to max_ms. */
 static int step_listen(struct runner *rn, struct err *e)
 {
@@ -641,6 +652,7 @@ static int step_listen(struct runner *rn, struct err *e)
 		return r;
 	o->integrity_after = *console_parser_integrity(rn->parser);
 	o->console_losses_after = (int64_t)rig_console_losses(rn->rig);
+	note_host_wait(rn);
 	(void)evidence_reach(o, OBSERVED_WINDOW);
 	return STEP_GO;
 }

@@ -573,6 +573,46 @@ static void test_noise_on_the_control_probe_invalidates(void **state)
 	assert_missing(f, EVIDENCE_CONTROLS_QUIET);
 }
 
+/* Control and judged probe 145 and 150 ms late, bounds 45 and 50: 100 ms is what the host must have
+   kept the target waiting to be able to explain it. */
+static void test_late_controls_count_if_the_host_cannot_have_done_it(void **state)
+{
+	static const struct {
+		bool is_known;
+		int64_t host_us, control_us, judged_us;
+		bool is_valid;
+		const char *says;
+	} cases[] = {
+		{true, 99999, 145000, 150000, true, "99999 us at most, so the kernel held the CPU"},
+		{true, 0, 145000, 150000, true, "0 us at most, so the kernel held the CPU"},
+		{true, 100000, 145000, 150000, false, "100000 us at most, which may be why"},
+		{true, 100000, 145000, 900000, false, "which may be why"},
+		{true, 100000, 900000, 150000, false, "which may be why"},
+		/* late for the kernel, but nothing that is judged: no PASS comes out of that */
+		{true, 0, 145000, 50000, false, "which may be why"},
+		{true, 0, 145000, 9000, false, "which may be why"},
+		/* a board, a kernel without schedstat, a recording of before */
+		{false, 0, 145000, 150000, false, "bound 45 ms"},
+		{true, 500000, 45000, 150000, true, "waiting for 500000 us at most"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct evidence *ev;
+
+		trial_free(f->t);
+		f->t = trial_new();
+		f->o->is_host_wait_known = cases[i].is_known;
+		f->o->host_wait_us = cases[i].host_us;
+		f->o->after.rows[0].max_us = cases[i].judged_us;
+		f->o->after.rows[3].max_us = cases[i].control_us;
+		evidence_judge(f->t, f->o);
+		ev = &f->t->evidence[EVIDENCE_CONTROLS_QUIET];
+		assert_int_equal(ev->state, cases[i].is_valid ? EVIDENCE_OK : EVIDENCE_MISSING);
+		assert_contains(ev->detail, cases[i].says);
+	}
+}
+
 static void test_a_changed_environment_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -745,6 +785,7 @@ int main(void)
 		WITH(test_a_delay_from_before_the_cut_is_not_the_unplugs),
 		WITH(test_a_delay_long_after_the_cut_is_not_the_unplugs),
 		WITH(test_noise_on_the_control_probe_invalidates),
+		WITH(test_late_controls_count_if_the_host_cannot_have_done_it),
 		WITH(test_a_changed_environment_is_noticed),
 		WITH(test_evidence_that_was_never_reached_is_missing),
 		WITH(test_a_stick_that_came_back_elsewhere_is_noticed),

@@ -85,6 +85,8 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	written.is_cut_sensed = true;
 	written.is_cut_blind = true;
 	written.integrity_after.bytes = 4711;
+	written.is_host_wait_known = true;
+	written.host_wait_us = 4711;
 	written.console_losses_before = 1;
 	written.console_losses_after = 2;
 	fill_state(&written.after, 100);
@@ -118,6 +120,8 @@ static void test_an_observation_comes_back_as_it_was(void **state)
 	assert_true(o->is_cut_sensed);
 	assert_true(o->is_cut_blind);
 	assert_int_equal(facts.integrity_after_at, 4711);
+	assert_true(o->is_host_wait_known);
+	assert_int_equal(o->host_wait_us, 4711);
 	assert_int_equal(o->console_losses_before, 1);
 	assert_int_equal(o->console_losses_after, 2);
 	assert_memory_equal(&o->after, &written.after, sizeof(o->after));

@@ -173,5 +173,11 @@ bool rig_is_running(struct rig *rig, char **ret_how);
  * there. 0 while nothing is booted.
  */
 uint64_t rig_console_losses(const struct rig *rig);
+/*
+ * For how long in this boot so far this host kept an emulated target waiting for a processor, all
+ * its threads together, in us: what happened on the target in between took at most as much longer
+ * for that. -1 if it is not known, or the target is a machine of its own.
+ */
+int64_t rig_host_wait_us(const struct rig *rig);
 /* Of the file on the stick, lower-case hex. Belongs to the rig. */
 const char *rig_stick_sha256(const struct rig *rig);

@@ -77,6 +77,10 @@ struct observation {
 	struct irq_counts irq_before, irq_after;
 	struct console_integrity integrity_before, integrity_after;
 	int64_t console_losses_before, console_losses_after; /* of the port, in this boot */
+	/* how long the host kept the target waiting between the probe's reset and its reading, at
+	   most; of an emulated target whose host says it */
+	bool is_host_wait_known;
+	int64_t host_wait_us;
 	const char *environment_before, *environment_after;
 	const char *replug_path; /* where the stick came back */
 	int64_t replug_ms;
