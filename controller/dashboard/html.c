@@ -94,6 +94,16 @@ static void add_encoded(struct strbuf *out, const char *s)
 	}
 }
 
+void html_query(struct strbuf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (isalnum((unsigned char)*s) || strchr("-._~", *s))
+			strbuf_add(out, s, 1);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*s);
+	}
+}
+
 void page_root(struct strbuf *out, const struct request *rq)
 {
 	for (const char *p = rq->path + 1; (p = strchr(p, '/')) != NULL; p++)
@@ -192,18 +202,29 @@ static void add_asset_url(struct strbuf *out, const struct request *rq, const st
 	strbuf_addf(out, "assets/%s", a->url_name);
 }
 
+/* A browser that opens files from a disk takes none with a hash: there it cannot check one. */
+static void add_integrity(struct strbuf *out, const struct request *rq, const struct asset *a)
+{
+	if (!rq->is_static)
+		strbuf_addf(out, " integrity=\"%s\"", a->integrity);
+}
+
 static void add_style(struct strbuf *out, const struct request *rq, const char *name)
 {
 	strbuf_adds(out, "<link rel=stylesheet href=\"");
 	add_asset_url(out, rq, asset(name));
-	strbuf_addf(out, "\" integrity=\"%s\">\n", asset(name)->integrity);
+	strbuf_adds(out, "\"");
+	add_integrity(out, rq, asset(name));
+	strbuf_adds(out, ">\n");
 }
 
 static void add_script(struct strbuf *out, const struct request *rq, const char *name)
 {
 	strbuf_adds(out, "<script defer src=\"");
 	add_asset_url(out, rq, asset(name));
-	strbuf_addf(out, "\" integrity=\"%s\"></script>\n", asset(name)->integrity);
+	strbuf_adds(out, "\"");
+	add_integrity(out, rq, asset(name));
+	strbuf_adds(out, "></script>\n");
 }
 
 void page_begin(struct strbuf *out, const struct request *rq, enum page_nav nav, const char *title,
@@ -237,6 +258,18 @@ void page_begin(struct strbuf *out, const struct request *rq, enum page_nav nav,
 			    nav_rows[i].name);
 	}
 	strbuf_adds(out, "</ul></nav></header>\n<main id=main tabindex=-1>\n");
+}
+
+void html_data(struct strbuf *out, const char *json)
+{
+	strbuf_adds(out, "<script type=\"application/json\" class=data>");
+	for (size_t n; *json; json += n + (json[n] == '<')) {
+		n = strcspn(json, "<");
+		strbuf_add(out, json, n);
+		if (json[n])
+			strbuf_adds(out, "\\u003c");
+	}
+	strbuf_adds(out, "</script>\n");
 }
 
 void page_end(struct strbuf *out, const struct request *rq)

@@ -22,6 +22,10 @@ enum page_nav {
 void page_begin(struct strbuf *out, const struct request *rq, enum page_nav nav, const char *title,
 		bool has_charts);
 void page_end(struct strbuf *out, const struct request *rq);
+/* The value of an argument in a URL. */
+void html_query(struct strbuf *out, const char *s);
+/* JSON in the page, for its script. */
+void html_data(struct strbuf *out, const char *json);
 
 /*
  * The URL of a page below the root, as in page_url(out, rq, "runs/", id, NULL): the words up to

@@ -352,9 +352,25 @@ static void add_quarantine(struct strbuf *out, const struct store_rig *rig)
 	strbuf_adds(out, "\n");
 }
 
-static const struct store_rig *quarantine_of(const struct front *f, const char *rig)
+/* The last check; nothing for a rig that no worker has served. */
+static void add_check(struct strbuf *out, const struct store_rig *rig)
 {
-	for (size_t i = 0; i < f->n_quarantined; i++)
+	if (!rig->checked_wall_ns)
+		return;
+	strbuf_addf(out, "<p><span class=\"%s\"><span aria-hidden=true>%s</span> %s</span> ",
+		    rig->is_check_ok ? "well" : "unwell", rig->is_check_ok ? "✓" : "⚠",
+		    rig->is_check_ok ? "checked" : "check failed");
+	html_time(out, rig->checked_wall_ns);
+	if (!rig->is_check_ok && rig->check_text) {
+		strbuf_adds(out, ": ");
+		html_text(out, rig->check_text);
+	}
+	strbuf_adds(out, "\n");
+}
+
+static const struct store_rig *state_of(const struct front *f, const char *rig)
+{
+	for (size_t i = 0; i < f->n_rigs; i++)
 		if (strcmp(f->rigs[i].rig, rig) == 0)
 			return &f->rigs[i];
 	return NULL;
@@ -386,6 +402,7 @@ static void add_rigs(struct strbuf *out, const struct request *rq, const struct 
 		html_link(out, rq, "rigs/", rig->rig, rig->rig);
 		strbuf_adds(out, "</b>");
 		add_quarantine(out, rig);
+		add_check(out, rig);
 	}
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct store_rig *rig;
@@ -397,9 +414,11 @@ static void add_rigs(struct strbuf *out, const struct request *rq, const struct 
 		if (!is_first)
 			continue;
 		add_rig(out, rq, r, running_on(running, r->rig), newest_of_rig(runs, r->rig));
-		rig = quarantine_of(f, r->rig);
-		if (rig)
+		rig = state_of(f, r->rig);
+		if (rig && rig->quarantined_wall_ns)
 			add_quarantine(out, rig);
+		if (rig)
+			add_check(out, rig);
 	}
 	strbuf_adds(out, "</ul></section>\n");
 }

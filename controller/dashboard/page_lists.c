@@ -76,8 +76,12 @@ static size_t list_rigs(const struct run_list *runs, const struct store_rig *sta
 
 static void add_rig_state(struct strbuf *out, const struct store_rig *st)
 {
-	if (!st)
+	if (!st) {
+		strbuf_adds(out, "<span class=dim>no worker serves it</span>");
 		return;
+	}
+	if (!st->running && !st->holder && !st->quarantined_wall_ns)
+		strbuf_adds(out, "<span class=dim>idle</span> ");
 	if (st->quarantined_wall_ns) {
 		strbuf_adds(out, "<span class=unwell>⚠ in quarantine: ");
 		html_text(out, st->quarantine_reason);
@@ -400,12 +404,15 @@ int page_live(struct site *s, const struct request *rq, struct reply *rp, struct
 	strbuf_adds(out, "</span></h1>\n<p class=lead id=live-state role=status>");
 	strbuf_adds(out, run->ended_wall_ns ? "This run has ended: " : "Goes on. ");
 	html_link(out, rq, "runs/", run->id, "its trials");
-	strbuf_adds(out, ".<noscript> The live view needs JavaScript.</noscript>\n"
-			 "<dl class=live-numbers><div><dt>valid trials<dd id=live-valid>–</div>"
-			 "<div><dt>over the limit<dd id=live-over>–</div><div><dt>worst delay"
-			 "<dd id=live-worst>–</div><div><dt>newest delay<dd id=live-delay>–</div>"
-			 "</dl>\n<div class=beside><section class=card><h2>Console</h2>"
-			 "<ol class=\"console live\" tabindex=0 aria-label=\"Live console\"");
+	strbuf_adds(out,
+		    ".<noscript> The live view needs JavaScript.</noscript>\n"
+		    "<dl class=live-numbers>"
+		    "<div aria-live=polite aria-atomic=true><dt>valid trials<dd id=live-valid>–"
+		    "</div><div aria-live=polite aria-atomic=true><dt>over the limit"
+		    "<dd id=live-over>–</div><div><dt>worst delay<dd id=live-worst>–</div>"
+		    "<div><dt>newest delay<dd id=live-delay>–</div>"
+		    "</dl>\n<div class=beside><section class=card><h2>Console</h2>"
+		    "<ol class=\"console live\" tabindex=0 aria-label=\"Live console\"");
 	if (!run->ended_wall_ns) {
 		strbuf_adds(out, " data-events=\"");
 		page_api_url(out, rq, "live/", run->id, "/events", NULL);

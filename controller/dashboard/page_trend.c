@@ -11,11 +11,33 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define EXPORT_MAX      10000 /* runs in a file, as api_runs() allows */
 #define DAYS_BY_DEFAULT 365
 #define ROWS_SHOWN      200 /* of the table below a chart */
 #define COMPARED_MAX    6
 
 /* ---- trends ---- */
+
+/*
+ * What the charts of a page show, in it, where it is a file: a browser does not let a file from a
+ * disk ask for another one.
+ */
+static int add_data(struct site *s, const struct request *rq, struct strbuf *out,
+		    int (*api)(struct site *s, const struct request *rq, struct reply *rp,
+			       struct err *e),
+		    struct err *e)
+{
+	struct reply rp = REPLY_INIT;
+	int r;
+
+	if (!rq->is_static)
+		return 0;
+	r = api(s, rq, &rp, e);
+	if (r >= 0)
+		html_data(out, strbuf_str(&rp.body));
+	reply_release(&rp);
+	return r;
+}
 
 int page_trends(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
@@ -158,6 +180,25 @@ static void add_trend_row(struct strbuf *out, const struct request *rq, const st
 		    is_change ? "level changes here" : "");
 }
 
+/* The numbers of the chart; a site of files has no answers to questions of its own. */
+static void add_exports(struct strbuf *out, const struct request *rq)
+{
+	strbuf_adds(out, "<a href=\"");
+	page_api_url(out, rq, "trends/", rq->parts[0], "/", rq->parts[1], "/", rq->parts[2], NULL);
+	strbuf_adds(out, "\" download>JSON</a>");
+	if (rq->is_static)
+		return;
+	strbuf_adds(out, "<a href=\"");
+	page_api_url(out, rq, "runs", NULL);
+	strbuf_adds(out, "?class=");
+	html_query(out, rq->parts[0]);
+	strbuf_adds(out, "&amp;scenario=");
+	html_query(out, rq->parts[1]);
+	strbuf_adds(out, "&amp;rig=");
+	html_query(out, rq->parts[2]);
+	strbuf_addf(out, "&amp;last=%u&amp;format=csv\" download>CSV</a>", EXPORT_MAX);
+}
+
 int page_trend(struct site *s, const struct request *rq, struct reply *rp, struct err *e)
 {
 	auto_trend struct store_trend t = {0};
@@ -176,17 +217,24 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 	html_text(out, rq->parts[1]);
 	strbuf_adds(out, " <span class=dim>on ");
 	html_text(out, rq->parts[2]);
-	strbuf_adds(out,
-		    "</span></h1>\n<section class=card><div class=toolbar><label>Only kernels "
-		    "with <input type=search id=trend-filter></label><button type=button "
-		    "data-png hidden>Save as PNG</button></div><div class=chart data-trend=\"");
+	strbuf_adds(out, "</span></h1>\n<section class=card><div class=toolbar><label>Only kernels "
+			 "with <input type=search id=trend-filter></label><button type=button "
+			 "data-png hidden>Save as PNG</button>");
+	add_exports(out, rq);
+	strbuf_adds(out, "</div><div class=chart data-trend=\"");
 	page_api_url(out, rq, "trends/", rq->parts[0], "/", rq->parts[1], "/", rq->parts[2], NULL);
-	strbuf_adds(out, "\" role=img aria-label=\"Worst delay of each run over time on a "
-			 "logarithmic scale; the table below has the numbers\"></div></section>\n"
-			 "<section class=card><table class=rows><thead><tr><th scope=col>started"
-			 "<th scope=col>kernel<th scope=col>verdict<th scope=col class=num>worst"
-			 "<th scope=col class=num>p99<th scope=col class=num>p50<th scope=col "
-			 "class=num>over<th scope=col>change</thead><tbody>\n");
+	strbuf_adds(
+		out,
+		"\" role=img aria-label=\"Worst delay of each run over time on a "
+		"logarithmic scale; the table below has the numbers\"></div>"
+		"<p class=\"dim small\"><span class=fail>◆</span> FAIL, <span class=pass>●</span>"
+		" PASS, ○ any other, each at the worst delay of a run; the line below it "
+		"leads to the median, with a tick at p99; <span class=limit>╌</span> limit; "
+		"<span class=level>┆</span> the level changes.</section>\n"
+		"<section class=card><table class=rows><thead><tr><th scope=col>started"
+		"<th scope=col>kernel<th scope=col>verdict<th scope=col class=num>worst"
+		"<th scope=col class=num>p99<th scope=col class=num>p50<th scope=col "
+		"class=num>over<th scope=col>change</thead><tbody>\n");
 	for (left = t.n; left > 0 && t.n - left < ROWS_SHOWN; left--)
 		add_trend_row(out, rq, &t, &t.points[left - 1], is_change[left - 1]);
 	strbuf_adds(out, "</tbody></table>");
@@ -198,9 +246,10 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 		strbuf_adds(out, "\" download>JSON</a>");
 	}
 	strbuf_adds(out, "</section>\n");
+	r = add_data(s, rq, out, api_trend, e);
 	page_end(out, rq);
 	rp->fresh_ns = FRESH_NS;
-	return 0;
+	return r;
 }
 
 static void set_us(json_t *obj, const char *key, int64_t us)
@@ -367,6 +416,11 @@ int page_compare(struct site *s, const struct request *rq, struct reply *rp, str
 		return r;
 	page_begin(out, rq, NAV_COMPARE, "Compare", true);
 	strbuf_adds(out, "<h1>Compare</h1>\n");
+	if (runs.n) {
+		strbuf_adds(out, "<p class=links><a href=\"");
+		page_api_url(out, rq, "compare/", rq->parts[0], NULL);
+		strbuf_adds(out, "\" download>JSON</a>\n");
+	}
 	if (runs.n < 2)
 		add_compare_help(out);
 	if (runs.n) {
@@ -404,17 +458,20 @@ int page_compare(struct site *s, const struct request *rq, struct reply *rp, str
 			    "data-png hidden>Save as PNG</button></div><div class=chart "
 			    "data-ecdf=\"");
 		page_api_url(out, rq, "compare/", rq->parts[0], NULL);
-		strbuf_adds(out, "\" role=img aria-label=\"Distribution of worst delays\"></div>"
-				 "</section>\n<section class=card><h2>Trials by delay (histogram)"
-				 "</h2><div class=chart data-histogram=\"");
+		strbuf_adds(out,
+			    "\" role=img aria-label=\"Distribution of worst delays\"></div>"
+			    "</section>\n<section class=card><div class=toolbar><h2>Trials by "
+			    "delay (histogram)</h2><button type=button data-png hidden>Save as "
+			    "PNG</button></div><div class=chart data-histogram=\"");
 		page_api_url(out, rq, "compare/", rq->parts[0], NULL);
 		strbuf_adds(out, "\" role=img aria-label=\"Histogram of worst delays\"></div>"
 				 "</section>\n");
 		add_samples_chart(out, rq, &runs);
+		r = add_data(s, rq, out, api_compare, e);
 	}
 	page_end(out, rq);
 	rp->fresh_ns = FRESH_NS;
-	return 0;
+	return r;
 }
 
 static void set_samples(json_t *obj, const struct run *r)

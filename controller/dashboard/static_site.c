@@ -4,6 +4,7 @@
 #include "base/fdio.h"
 #include "dashboard/dashboard.h"
 #include "pages.h"
+#include "store/query.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct writer {
 	struct site site;
 	const char *dir;
 	struct page_set pages;
+	struct page_set bisects; /* those of them that are a bisect's */
 };
 
 /* ---- which pages there are ---- */
@@ -52,9 +54,23 @@ static char *compared(const struct change *c)
 	return xasprintf("compare/%s..%s", c->was->id, c->now->id);
 }
 
-static void fill_page_set(struct page_set *set, const struct run_list *runs,
-			  const struct change_list *changes)
+static int find_bisects(struct writer *w, struct err *e)
 {
+	struct store_bisect *rows = NULL;
+	size_t n = 0;
+	int r = store_bisects(w->site.store, NULL, &rows, &n, e);
+
+	for (size_t i = 0; i < n; i++)
+		add_page(&w->bisects, xasprintf("bisects/%s", rows[i].id));
+	store_bisects_free(rows, n);
+	return r;
+}
+
+static void fill_page_set(struct page_set *set, const struct run_list *runs,
+			  const struct change_list *changes, const struct page_set *bisects)
+{
+	for (size_t i = 0; i < bisects->n; i++)
+		add_page(set, xstrdup(bisects->paths[i]));
 	for (size_t i = 0; i < runs->n; i++)
 		add_pages_of(set, runs->runs[i]);
 	for (size_t i = 0; i < changes->n; i++)
@@ -208,6 +224,11 @@ static int write_pages(struct writer *w, const struct run_list *runs,
 		r = write_answer(w, "/api/v1/front", ".json", e);
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(pages); i++)
 		r = write_answer(w, pages[i], ".html", e);
+	for (size_t i = 0; r >= 0 && i < w->bisects.n; i++) {
+		auto_free char *page = xasprintf("/%s", w->bisects.paths[i]);
+
+		r = write_both(w, page, e);
+	}
 	if (r >= 0)
 		r = write_assets(w, e);
 	if (r >= 0)
@@ -246,14 +267,17 @@ int dashboard_write_site(struct store *st, const char *dir, struct err *e)
 	r = data_runs(&w.site, &f, &runs, e);
 	if (r >= 0)
 		r = front_runs(&w.site, &all, &front, e);
+	if (r >= 0)
+		r = find_bisects(&w, e);
 	if (r < 0)
 		return r;
 	/* the changes point into it: its runs stay where they are in memory */
 	view_changes(&front, &changes);
 	take_more(&runs, &front);
-	fill_page_set(&w.pages, &runs, &changes);
+	fill_page_set(&w.pages, &runs, &changes, &w.bisects);
 	r = write_pages(&w, &runs, &changes, e);
 	page_set_release(&w.pages);
+	page_set_release(&w.bisects);
 	free(changes.changes);
 	return r;
 }

@@ -4,6 +4,7 @@
 #include "../../controller/dashboard/pages.h"
 #include "dashboard/dashboard.h"
 #include "sample_run.h"
+#include "store/query.h"
 #include "store/queue.h"
 #include "unit.h"
 
@@ -277,11 +278,30 @@ static void test_the_site_as_files_holds_each_page_and_its_answer(void **state)
 		"api/v1/front.json",
 		"rigs/virtual-x86.html",
 		"incidents.html",
+		"bisects/main-1.html",
+		"api/v1/bisects/main-1.json",
+	};
+	struct store_bisect bisect = {
+		.id = (char[]){"main-1"},
+		.repo = (char[]){"/src"},
+		.good = (char[]){"v1"},
+		.bad = (char[]){"v2"},
+		.rig = (char[]){"virtual-x86"},
+		.scenario = (char[]){"unplug-read"},
+		.state = (char[]){"exploring"},
+		.next = (char[]){""},
+		.config = (char[]){"{}"},
+		.probability = .5,
+		.entropy_bits = 1,
+		.eta_s = -1,
+		.started_wall_ns = 1,
+		.updated_wall_ns = 1,
 	};
 	struct bench *b = *state;
 	auto_free char *dir = xasprintf("%s/site", b->dir);
 	struct err e = {0};
 
+	assert_int_equal(store_bisect_put(b->st, &bisect, &e), 0);
 	assert_int_equal(dashboard_write_site(b->st, dir, &e), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *path = xasprintf("%s/%s", dir, files[i]);
@@ -289,6 +309,61 @@ static void test_the_site_as_files_holds_each_page_and_its_answer(void **state)
 
 		assert_int_equal(file_read(path, 1 << 20, &text, &e), 0);
 		assert_null(strstr(strbuf_str(&text), "href=\"/"));
+	}
+}
+
+/* A file from a disk can ask for nothing and check no hash: what the charts need is in it. */
+static void test_a_page_as_a_file_has_its_data_whatever_the_words(void **state)
+{
+	static const char *const pages[] = {"compare/" RUN_ID,
+					    "trends/virtual/unplug-read/virtual-x86"};
+	static const char before[] = "class=data>";
+	struct bench *b = *state;
+	auto_free char *dir = xasprintf("%s/site", b->dir);
+	struct err e = {0};
+
+	assert_int_equal(dashboard_write_site(b->st, dir, &e), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		auto_free char *page = xasprintf("%s/%s.html", dir, pages[i]);
+		auto_free char *api = xasprintf("%s/api/v1/%s.json", dir, pages[i]);
+		auto_strbuf struct strbuf html = STRBUF_INIT;
+		auto_strbuf struct strbuf json = STRBUF_INIT;
+		json_t *in_page, *answer;
+		const char *data;
+
+		assert_int_equal(file_read(page, 1 << 20, &html, &e), 0);
+		assert_int_equal(file_read(api, 1 << 20, &json, &e), 0);
+		assert_null(strstr(strbuf_str(&html), "integrity="));
+		data = strstr(strbuf_str(&html), before);
+		assert_non_null(data);
+		data += strlen(before);
+		in_page = json_loadb(data, strcspn(data, "<"), 0, NULL);
+		answer = json_loads(strbuf_str(&json), 0, NULL);
+		assert_non_null(answer);
+		assert_true(json_equal(in_page, answer));
+		assert_contains(strbuf_str(&json), "<script>");
+		json_decref(in_page);
+		json_decref(answer);
+	}
+}
+
+static void test_the_overview_says_how_the_last_check_of_a_rig_went(void **state)
+{
+	struct bench *b = *state;
+	struct err e = {0};
+	unsigned status;
+
+	for (int is_ok = 0; is_ok < 2; is_ok++) {
+		auto_free char *text = NULL;
+
+		assert_int_equal(
+			store_rig_checked(b->st, "virtual-x86", is_ok, "no \x1b[31m<relay>", &e),
+			0);
+		text = answer(b, "/", NULL, NULL, &status);
+		assert_int_equal(status, 200);
+		assert_contains(text, is_ok ? "> checked</span>" : "> check failed</span>");
+		assert_null(strstr(text, "<relay>"));
+		assert_true(!strstr(text, "&lt;relay&gt;") == is_ok);
 	}
 }
 
@@ -396,6 +471,10 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_the_site_as_files_holds_each_page_and_its_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_a_page_as_a_file_has_its_data_whatever_the_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_the_overview_says_how_the_last_check_of_a_rig_went, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_the_console_of_a_trial_is_shown_without_escapes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_errors_are_pages_or_json_as_the_path_promises,

@@ -7,22 +7,9 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/system/lib.sh
 . "$here/../system/lib.sh"
+# shellcheck source=tests/web/lib.sh
+. "$here/lib.sh"
 
-command -v chromium >/dev/null || fail "chromium is missing, hil/setup installs it"
-command -v npm >/dev/null || fail "npm is missing, hil/setup installs it"
-
-# packages are kept outside the checkout, by what they are
-modules=${XDG_CACHE_HOME:-$HOME/.cache}/stallrig/web-$(sha256sum <"$here/package-lock.json" | cut -c1-16)
-if [ ! -d "$modules/node_modules/axe-core" ]; then
-	mkdir -p "$modules.tmp.$$"
-	cp "$here/package.json" "$here/package-lock.json" "$modules.tmp.$$"
-	(cd "$modules.tmp.$$" && npm ci --ignore-scripts --no-audit --no-fund --silent) ||
-		fail "npm cannot install what tests/web/package-lock.json names"
-	mv -T "$modules.tmp.$$" "$modules" 2>/dev/null || rm -rf "$modules.tmp.$$"
-fi
-
-out=$build/web
-mkdir -p "$out"
 "$build/tests/bench/dashboard_fill" "$work/lab.db" --nights 6 --rigs 3 --kernels 5 --trials 4 --seed 7
 # more rigs than a screen has room for
 "$build/tests/bench/dashboard_fill" "$work/wide.db" --nights 2 --rigs 20 --kernels 8 --trials 1 --seed 7
@@ -47,7 +34,5 @@ chmod 600 "$work/token"
 if [ "${WEB_LIVE:-1}" != 0 ]; then
 	need_kernel debian:6.12
 fi
-cp "$here/dashboard.mjs" "$work/"
-ln -s "$modules/node_modules" "$work/node_modules"
-STALLRIG=$stallrig WORK=$work OUT=$out LIVE=${WEB_LIVE:-1} node "$work/dashboard.mjs"
+LIVE=${WEB_LIVE:-1} browse dashboard
 no_orphans

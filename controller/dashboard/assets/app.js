@@ -76,7 +76,12 @@
 
 	/* ---- charts ---- */
 
+	/* a page that is a file has its data in it */
 	const fetchJson = async (url) => {
+		const own = $("script.data");
+
+		if (own)
+			return JSON.parse(own.textContent);
 		const reply = await fetch(url);
 
 		if (!reply.ok)
@@ -161,6 +166,7 @@
 				const ctx = u.ctx;
 
 				ctx.save();
+				ctx.setLineDash([]); /* the limit's is still set */
 				ctx.lineWidth = 2 * devicePixelRatio;
 				/* where there are many, none must hide the others */
 				const isDense = points.length > 1000;
@@ -250,12 +256,12 @@
 
 	const distribution = async (box, url, make) => {
 		const runs = (await fetchJson(url)).runs;
-		const {x, rows, extra, y = {range: (u, min, max) => [0, max * 1.05]}, yValues} = make(runs);
+		const {x, rows, extra, y = {range: (u, min, max) => [0, max * 1.05]}, yValues, incrs} = make(runs);
 		const stroke = colour("--dim"), grid = {stroke: colour("--line"), width: 1};
 		const chart = new uPlot({
 			...size(box),
 			scales: {x: {time: false, distr: 3}, y},
-			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid, ...(yValues ? {values: yValues, size: 70} : {})}],
+			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid, ...(yValues ? {values: yValues, size: 70} : {}), ...(incrs ? {incrs} : {})}],
 			series: [{label: "delay", value: (u, v) => ms(v)}, ...runs.map((r, i) => ({
 				label: `${r.kernel_name} on ${r.run.rig}, ${r.run.started.slice(5, 16).replace("T", " ")}`, stroke: palette()[i], width: 2,
 				dash: [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 2]][i],
@@ -286,7 +292,8 @@
 
 		for (let i = from; i <= to; i++)
 			x.push(10 ** (i / perDecade));
-		return {x, rows: values.map((v) => x.map((_, i) => v.filter((w) => at(w) === from + i).length)), extra: 1};
+		return {x, rows: values.map((v) => x.map((_, i) => v.filter((w) => at(w) === from + i).length)), extra: 1,
+			incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]}; /* trials are whole */
 	};
 
 	/* of all samples: how many are at least so long; both axes logarithmic, so that the tail is seen */
@@ -326,7 +333,7 @@
 				const a = document.createElement("a");
 
 				a.href = URL.createObjectURL(blob);
-				a.download = "stallrig.png";
+				a.download = document.title.replace(/ · .*/, "").replace(/\W+/g, "-") + ".png";
 				a.click();
 				URL.revokeObjectURL(a.href);
 			});
@@ -445,6 +452,13 @@
 		if (!seconds || isStatic)
 			return;
 		let known = null;
+		/* a screen reader hears when the sentence at the top is another one */
+		const news = document.createElement("p");
+		const sentence = () => $(".lead")?.textContent ?? $("h1").textContent;
+
+		news.className = "sr";
+		news.setAttribute("role", "status");
+		document.body.append(news);
 		const look = async () => {
 			if (document.hidden || $("main").contains(document.activeElement) && document.activeElement !== $("main"))
 				return;
@@ -456,8 +470,17 @@
 			known = etag;
 			const fresh = $("main", new DOMParser().parseFromString(await reply.text(), "text/html"));
 
-			if (fresh && fresh.innerHTML !== $("main").innerHTML)
-				$("main").replaceChildren(...fresh.childNodes);
+			if (!fresh)
+				return;
+			const before = sentence();
+			const opened = $$("main details[open] > summary").map((s) => s.textContent);
+
+			$("main").replaceChildren(...fresh.childNodes);
+			stack();
+			for (const s of $$("main summary"))
+				s.parentElement.open ||= opened.includes(s.textContent);
+			if (sentence() !== before)
+				news.textContent = sentence();
 		};
 
 		setInterval(look, seconds * 1000);
