@@ -15,9 +15,8 @@
 #define PAUSE_NS      (5 * NSEC_PER_SEC) /* between looks, while all that is left must wait */
 #define PLAN_FILE_MAX (64u << 10)
 #define ATTEMPTS_MAX  100 /* that a job may be begun; a killed controller costs one each time */
-#define PRIORITY      100
 #define YEAR_NS       (366 * 86400 * NSEC_PER_SEC)
-#define FIRST         1000                 /* checks go before all else */
+#define FIRST         1000                 /* checks go before all else: none is higher */
 #define SETTLING_NS   (600 * NSEC_PER_SEC) /* that a kernel which goes on changing is waited for */
 
 struct night {
@@ -554,7 +553,7 @@ static int submit(struct night *n, const struct nightly_list *list, bool is_firs
 		}
 		jobs[n_rows] = (struct store_job){
 			.kind = kind,
-			.priority = PRIORITY,
+			.priority = it->priority,
 			.rig = it->rig,
 			.scenario = it->scenario,
 			.kernel = it->kernel,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CLASS_PREFIX "class:"
+#define TAG_PREFIX   "tag:"
 #define HISTORY_MAX  50 /* runs that an expectation is made of */
 
 void nightly_list_release(struct nightly_list *l)
@@ -46,14 +47,30 @@ static void bench_release(struct bench *b)
 	util_free(b->names);
 }
 
-static int bench_add(struct bench *b, const char *name, const char *of_class, struct err *e)
+static bool has_tag(const struct rig_cfg *cfg, const char *tag)
+{
+	for (unsigned i = 0; i < cfg->tags_count; i++)
+		if (strcmp(cfg->tags[i], tag) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_class(const struct rig_cfg *cfg, const char *name)
+{
+	return strcmp(cfg->rig_class, name) == 0;
+}
+
+/* is_wanted NULL = it is. */
+static int bench_add(struct bench *b, const char *name,
+		     bool (*is_wanted)(const struct rig_cfg *cfg, const char *word),
+		     const char *word, struct err *e)
 {
 	auto_rig_cfg struct rig_cfg *cfg = NULL;
 	int r = rig_cfg_load(name, &cfg, e);
 
 	if (r < 0)
 		return r;
-	if (of_class && strcmp(cfg->rig_class, of_class) != 0)
+	if (is_wanted && !is_wanted(cfg, word))
 		return 0;
 	for (size_t i = 0; i < b->n; i++)
 		if (strcmp(b->rigs[i]->name, cfg->name) == 0)
@@ -65,17 +82,26 @@ static int bench_add(struct bench *b, const char *name, const char *of_class, st
 	return 0;
 }
 
-static int bench_add_class(struct bench *b, const char *of_class, struct err *e)
+/* Each rig of this host that has the word; that there is none is a mistake in the plan. */
+static int bench_add_each(struct bench *b, const char *what,
+			  bool (*is_wanted)(const struct rig_cfg *cfg, const char *word),
+			  const char *word, struct err *e)
 {
 	auto_name_list struct name_list list = {0};
-	size_t before = b->n;
+	bool is_any = false;
 	int r = names_list(&names_of_rigs, &list, e);
 
-	for (size_t i = 0; r >= 0 && i < list.n; i++)
-		r = bench_add(b, list.names[i], of_class, e);
-	if (r >= 0 && b->n == before)
-		return err_set(e, ERR_CONFIG, ENOENT, "rigs: there is no rig of class '%s'",
-			       of_class);
+	for (size_t i = 0; r >= 0 && i < list.n; i++) {
+		auto_rig_cfg struct rig_cfg *cfg = NULL;
+
+		r = rig_cfg_load(list.names[i], &cfg, e);
+		is_any |= r >= 0 && is_wanted(cfg, word);
+		if (r >= 0)
+			r = bench_add(b, list.names[i], is_wanted, word, e);
+	}
+	if (r >= 0 && !is_any)
+		return err_set(e, ERR_CONFIG, ENOENT, "rigs: there is no rig of %s '%s'", what,
+			       word);
 	return r;
 }
 
@@ -87,9 +113,12 @@ static int find_rigs(const struct plan *p, struct bench *ret, struct err *e)
 		const char *name = p->rigs[i];
 
 		if (strncmp(name, CLASS_PREFIX, strlen(CLASS_PREFIX)) == 0)
-			r = bench_add_class(ret, name + strlen(CLASS_PREFIX), e);
+			r = bench_add_each(ret, "class", is_of_class, name + strlen(CLASS_PREFIX),
+					   e);
+		else if (strncmp(name, TAG_PREFIX, strlen(TAG_PREFIX)) == 0)
+			r = bench_add_each(ret, "tag", has_tag, name + strlen(TAG_PREFIX), e);
 		else
-			r = bench_add(ret, name, NULL, e);
+			r = bench_add(ret, name, NULL, NULL, e);
 	}
 	return r;
 }
@@ -158,6 +187,7 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 		.append = xstrdup(k->append),
 		.scenario = xstrdup(p->scenarios[scenario]),
 		.rig = xstrdup(x->bench.names[rig]),
+		.priority = k->priority,
 		.left_out = c->left_out ? xstrdup(c->left_out) : NULL,
 		.is_settling = c->is_settling,
 		.is_dropped = k->folder != NULL,

@@ -10,11 +10,13 @@
 #include <ctype.h>
 #include <string.h>
 
-#define TEXT_MAX    200
-#define APPEND_MAX  1024
-#define LIST_MAX    256
-#define CONFIGS_MAX 16
-#define SETTLE_S    30
+#define TEXT_MAX     200
+#define APPEND_MAX   1024
+#define LIST_MAX     256
+#define CONFIGS_MAX  16
+#define SETTLE_S     30
+#define PRIORITY     100u  /* as of `submit` */
+#define PRIORITY_MAX 1000u /* checks of rigs have it too */
 
 #define TEXT(key, type, member) \
 	CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, TEXT_MAX)
@@ -37,6 +39,7 @@ static const cyaml_schema_field_t kernel_fields[] = {
 	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			       struct plan_kernel, command, 1, APPEND_MAX),
 	YAML_FIELD_BOOL_OPTIONAL("new_only", struct plan_kernel, new_only),
+	CYAML_FIELD_UINT("priority", CYAML_FLAG_OPTIONAL, struct plan_kernel, priority),
 	CYAML_FIELD_STRING_PTR("append", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			       struct plan_kernel, append, 0, APPEND_MAX),
 	CYAML_FIELD_END};
@@ -58,6 +61,7 @@ static const cyaml_schema_field_t plan_fields[] = {
 	UINT_OPTIONAL("retries", retries),
 	YAML_FIELD_BOOL_OPTIONAL("new_only", struct plan, new_only),
 	UINT_OPTIONAL("settle_seconds", settle_s),
+	UINT_OPTIONAL("priority", priority),
 	TEXT_OPTIONAL("notify", struct plan, notify),
 	CYAML_FIELD_END};
 
@@ -73,6 +77,7 @@ static const struct {
 	{"budget_minutes", offsetof(struct plan, budget_minutes), 1, 10080},
 	{"retries", offsetof(struct plan, retries), 0, 100},
 	{"settle_seconds", offsetof(struct plan, settle_s), 0, 3600},
+	{"priority", offsetof(struct plan, priority), 0, PRIORITY_MAX},
 };
 
 /* What git is given as a word of its own, and what becomes part of a run's name in the night. */
@@ -116,6 +121,7 @@ static int check_kernel(const struct plan_kernel *k, unsigned i, const struct ya
 {
 	auto_free char *at = xasprintf("kernels[%u]", i);
 	auto_free char *append_at = xasprintf("kernels[%u].append", i);
+	auto_free char *priority_at = xasprintf("kernels[%u].priority", i);
 	unsigned given = (k->debian ? 1u : 0) + (k->build ? 1u : 0) + (k->folder ? 1u : 0) +
 			 (k->git ? 1u : 0);
 
@@ -126,6 +132,8 @@ static int check_kernel(const struct plan_kernel *k, unsigned i, const struct ya
 	for (const char *p = k->append ? k->append : ""; *p; p++)
 		if (!isprint((unsigned char)*p))
 			return yaml_complain(doc, append_at, e, "not printable ASCII");
+	if (k->priority > PRIORITY_MAX)
+		return yaml_complain(doc, priority_at, e, "outside 0..%u", PRIORITY_MAX);
 	return check_git(k, at, doc, e);
 }
 
@@ -171,6 +179,7 @@ static int check(const struct plan *p, const struct yaml_doc *doc, struct err *e
 static void fill_in_kernel(const struct plan *p, unsigned i, const struct yaml_doc *doc)
 {
 	auto_free char *new_only = xasprintf("kernels[%u].new_only", i);
+	auto_free char *priority = xasprintf("kernels[%u].priority", i);
 	struct plan_kernel *k = &p->kernels[i];
 	unsigned line, column;
 
@@ -180,6 +189,8 @@ static void fill_in_kernel(const struct plan *p, unsigned i, const struct yaml_d
 	if (!yaml_position(doc, new_only, &line, &column))
 		k->new_only = yaml_position(doc, "new_only", &line, &column) ? p->new_only
 									     : k->folder != NULL;
+	if (!yaml_position(doc, priority, &line, &column))
+		k->priority = p->priority;
 	if (k->git && !k->configs) {
 		k->configs = xcalloc(1, sizeof(*k->configs));
 		k->configs[0] = xstrdup("virtual");
@@ -198,6 +209,8 @@ static void fill_in(struct plan *p, const struct yaml_doc *doc)
 {
 	unsigned line, column;
 
+	if (!yaml_position(doc, "priority", &line, &column))
+		p->priority = PRIORITY;
 	for (unsigned i = 0; i < p->kernels_count; i++)
 		fill_in_kernel(p, i, doc);
 	if (!p->baseline)

@@ -12,6 +12,7 @@
 #define TEXT_MAX    200
 #define APPEND_MAX  1024
 #define MODULES_MAX 64
+#define TAGS_MAX    32
 
 /* One entry of the list `sticks`, with the switch that cuts it. */
 struct stick_entry {
@@ -92,6 +93,8 @@ static const cyaml_schema_field_t rig_fields[] = {
 	TEXT("class", struct rig_file, cfg.rig_class),
 	TEXT("arch", struct rig_file, cfg.arch),
 	OPTIONAL_TEXT("golden_kernel", struct rig_file, cfg.golden_kernel),
+	CYAML_FIELD_SEQUENCE("tags", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct rig_file,
+			     cfg.tags, &module_schema, 1, TAGS_MAX),
 	CYAML_FIELD_MAPPING("boot", CYAML_FLAG_DEFAULT, struct rig_file, cfg.boot, boot_fields),
 	CYAML_FIELD_MAPPING("console", CYAML_FLAG_DEFAULT, struct rig_file, cfg.console,
 			    console_fields),
@@ -228,6 +231,13 @@ static int check_names(const struct rig_cfg *cfg, const struct yaml_doc *doc, st
 	for (size_t i = 0; i < ARRAY_SIZE(name_rules); i++) {
 		if (!parse_is_name(text_at(cfg, name_rules[i].offset)))
 			return yaml_complain(doc, name_rules[i].key, e,
+					     "only letters, digits and ._+- are allowed");
+	}
+	for (unsigned i = 0; i < cfg->tags_count; i++) {
+		auto_free char *at = xasprintf("tags[%u]", i);
+
+		if (!parse_is_name(cfg->tags[i]))
+			return yaml_complain(doc, at, e,
 					     "only letters, digits and ._+- are allowed");
 	}
 	return 0;
@@ -483,6 +493,9 @@ void rig_cfg_free(struct rig_cfg *cfg)
 		return;
 	for (unsigned i = 0; i < cfg->boot.modules_count; i++)
 		util_free(cfg->boot.modules[i]);
+	for (unsigned i = 0; i < cfg->tags_count; i++)
+		util_free(cfg->tags[i]);
+	util_free(cfg->tags);
 	char *const owned[] = {
 		cfg->path,
 		cfg->name,

@@ -77,6 +77,21 @@ static void test_a_branch_has_a_config_and_a_name_without_its_secrets(void **sta
 	assert_string_equal(p->kernels[1].command, "make");
 }
 
+static void test_a_kernel_has_its_own_priority_or_the_plans(void **state)
+{
+	auto_plan struct plan *p = NULL, *plain = NULL;
+	struct err e = {0};
+
+	(void)state;
+	if (load(HEAD "priority: 7\nkernels: [{build: a}, {build: b, priority: 0}]\n", &p, &e) <
+		    0 ||
+	    load(GOOD, &plain, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(p->kernels[0].priority, 7);
+	assert_int_equal(p->kernels[1].priority, 0);
+	assert_int_equal(plain->kernels[0].priority, 100);
+}
+
 /* The same kernel is in a watched folder every night; a series is another one when it has news. */
 static void test_what_is_dropped_is_run_once_unless_the_plan_says_otherwise(void **state)
 {
@@ -121,6 +136,9 @@ static void test_mistakes_are_named_with_file_line_and_column(void **state)
 		{HEAD "kernels: [{git: '--upload-pack=x', branch: c}]\n", "'-' at their beginning"},
 		{HEAD "kernels: [{git: b, branch: 'c|d'}]\n", "neither blanks nor '|'"},
 		{HEAD "kernels: [{git: b, branch: c, configs: []}]\n", "configs"},
+		{GOOD "priority: 1001\n", "outside 0..1000"},
+		{HEAD "kernels: [{build: b, priority: 1001}]\n",
+		 "kernels[0].priority: '1001': outside 0..1000"},
 		{GOOD "settle_seconds: 3601\n", "outside 0..3600"},
 		{HEAD "kernels: [{build: a, append: \"x\\ty\"}]\n", "kernels[0].append"},
 		{HEAD "kernels: [{built: a}]\n", "built"},
@@ -170,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_every_shipped_plan_loads),
 		cmocka_unit_test(test_what_is_left_out_has_a_default),
 		cmocka_unit_test(test_a_branch_has_a_config_and_a_name_without_its_secrets),
+		cmocka_unit_test(test_a_kernel_has_its_own_priority_or_the_plans),
 		cmocka_unit_test(test_what_is_dropped_is_run_once_unless_the_plan_says_otherwise),
 		cmocka_unit_test(test_mistakes_are_named_with_file_line_and_column),
 		cmocka_unit_test(test_an_unknown_name_lists_what_there_is),

@@ -108,6 +108,8 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		{"name: ../x", "r1.yaml:1:7: name: '../x': only letters"},
 		{"class: real", "r1.yaml:2:8: class: 'real': must be 'virtual' or 'board'"},
 		{"arch: riscv", "r1.yaml:3:7: arch: 'riscv': must be 'x86_64' or 'arm64'"},
+		{"arch: x86_64\ntags: [fast, 'a b']", "tags[1]: 'a b': only letters"},
+		{"arch: x86_64\ntags: []", "tags"},
 		{"  driver: bochs", "r1.yaml:5:11: boot.driver: 'bochs': must be 'qemu'"},
 		{"  machine: q35 -S", "boot.machine: 'q35 -S': not a machine type"},
 		{"  cpu: a b", "r1.yaml:7:8: boot.cpu: 'a b': not a CPU model"},

@@ -17,6 +17,7 @@ struct nightly_item {
 	char *entry;  /* plan_kernel_text() */
 	char *kernel; /* build in the kernel store; what is to be fetched if it is not there yet */
 	char *append, *scenario, *rig;
+	unsigned priority;
 	char *left_out;     /* why it is not run; NULL = it is */
 	bool is_judged;     /* left out because an earlier night came to PASS or FAIL */
 	bool is_settling;   /* left out because it may still be being written */

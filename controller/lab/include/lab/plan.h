@@ -19,17 +19,18 @@ struct plan_kernel {
 	char *branch;   /* only with git, and then always */
 	char **configs; /* only with git: as of `kernel build`; {"virtual"} if nothing is said */
 	unsigned configs_count;
-	char *command; /* only with git: builds it in place of make; NULL = make */
-	char *append;  /* added kernel command line, "" = nothing */
-	bool new_only; /* what was judged on an earlier night is left out */
-	char *text;    /* plan_kernel_text() */
+	char *command;     /* only with git: builds it in place of make; NULL = make */
+	char *append;      /* added kernel command line, "" = nothing */
+	unsigned priority; /* of its jobs in the queue */
+	bool new_only;     /* what was judged on an earlier night is left out */
+	char *text;        /* plan_kernel_text() */
 };
 
 struct plan {
 	char *path; /* of the YAML file */
 	char sha256[SHA256_HEX_SIZE];
 	char *name;
-	char **rigs; /* names, or "class:NAME" for each rig of that class */
+	char **rigs; /* names; "class:NAME", "tag:NAME" for each rig of that class or tag */
 	unsigned rigs_count;
 	char **scenarios;
 	unsigned scenarios_count;
@@ -40,6 +41,7 @@ struct plan {
 	unsigned budget_minutes; /* nothing is begun after that; 0 = no limit */
 	unsigned retries;        /* further runs after a RIG-FAULT before the rig is quarantined */
 	bool new_only;           /* for kernels that do not say themselves */
+	unsigned priority; /* for kernels that do not say themselves; the highest goes first */
 	unsigned settle_s; /* a dropped kernel is taken when nothing of it changed for that long */
 	char *notify;      /* program that gets news as JSON on its standard input; "" = none */
 };

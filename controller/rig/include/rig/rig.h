@@ -26,6 +26,8 @@ struct rig_cfg {
 	char *arch;      /* "x86_64", "arm64" */
 	char *rig_class; /* "virtual" or "board": results of different classes are never compared */
 	char *golden_kernel; /* known to pass here, for `stallrig check`; "" = none */
+	char **tags;         /* words by which plans choose rigs */
+	unsigned tags_count;
 	struct {
 		char *driver;      /* "qemu", "uboot" */
 		unsigned attempts; /* boots in a row that may fail before the run ends */

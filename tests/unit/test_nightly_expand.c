@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* test_nightly_dropped.c - kernels in a watched folder: which are taken, when, and as what. */
+/* test_nightly_expand.c - what a plan comes to: rigs, and kernels in a watched folder. */
 /* ctest: lab */
 #include "kernels_unit.h"
 #include "lab/nightly.h"
@@ -151,6 +151,68 @@ static void test_what_is_no_kernel_says_why(void **state)
 	plan->settle_s = SETTLE_S;
 }
 
+/* What a plan with these rigs comes to: rigs of its runs, one a word; or its error. */
+static char *rigs_of(const char *rigs, struct err *e)
+{
+	auto_free char *text = xasprintf("name: p\nrigs: [%s]\nscenarios: [unplug-read]\n"
+					 "kernels: [{debian: 'debian:6.12'}]\n",
+					 rigs);
+	auto_free char *path = ku_path("rigs.plan.yaml");
+	auto_nightly_list struct nightly_list l = {0};
+	auto_strbuf struct strbuf found = STRBUF_INIT;
+	auto_plan struct plan *p = NULL;
+
+	ku_puts("rigs.plan.yaml", text);
+	if (plan_load(path, &p, e) < 0)
+		fail_msg("%s", e->text);
+	if (nightly_expand(p, &ku_ctx, NULL, NIGHTLY_DRY, &l, e) < 0)
+		return NULL;
+	for (size_t i = 0; i < l.n; i++)
+		strbuf_addf(&found, "%s%s", i ? " " : "", l.items[i].rig);
+	return strbuf_take(&found);
+}
+
+static void test_rigs_are_chosen_by_name_class_and_tag(void **state)
+{
+	static const struct {
+		const char *rigs, *found;
+	} cases[] = {
+		{"'tag:fast'", "one two"},
+		{"'tag:lab.2'", "two"},
+		{"two, 'tag:fast'", "two one"},
+		{"'tag:fast', 'class:virtual'", "one two three virtual-x86"},
+	};
+	auto_strbuf struct strbuf rig = STRBUF_INIT;
+	const char *const tags[] = {"tags: [fast]", "tags: [lab.2, fast]", ""};
+	const char *const names[] = {"one", "two", "three"};
+	auto_free char *other = NULL;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(file_read(STALLRIG_SOURCE_DIR "/fixtures/rigs/virtual-x86.yaml", 1u << 16,
+				   &rig, &e),
+			 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *at = strstr(strbuf_str(&rig), "\nname: virtual-x86\n");
+		auto_free char *file = xasprintf("rigs/%s.yaml", names[i]);
+		auto_free char *text = xasprintf(
+			"%.*s\nname: %s\n%s\n%s", (int)(at - strbuf_str(&rig)), strbuf_str(&rig),
+			names[i], tags[i], at + strlen("\nname: virtual-x86\n"));
+
+		ku_puts(file, text);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *found = rigs_of(cases[i].rigs, &e);
+
+		if (!found)
+			fail_msg("%s: %s", cases[i].rigs, e.text);
+		assert_string_equal(found, cases[i].found);
+	}
+	other = rigs_of("'tag:slow'", &e);
+	assert_null(other);
+	ku_expect_error(&e, ERR_CONFIG, "there is no rig of tag 'slow'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_renamed_into_the_folder_is_taken_at_once),
 		cmocka_unit_test(test_a_dropped_kernel_that_changed_is_not_taken_for_the_old_one),
 		cmocka_unit_test(test_what_is_no_kernel_says_why),
+		cmocka_unit_test(test_rigs_are_chosen_by_name_class_and_tag),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
