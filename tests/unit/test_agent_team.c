@@ -395,6 +395,32 @@ static void test_dds_that_run_once_do_so(void **state)
 	strbuf_release(&got.lines);
 }
 
+/* As many as a scenario can ask for: none is missing, each has its line. */
+static void test_the_most_jobs_that_there_can_be_all_run(void **state)
+{
+	const char *root = *state;
+	struct answered got = {0};
+	auto_free char *body = NULL;
+	static char text[65537];
+
+	assert_int_equal(
+		run_verb(root, "dds if=/dev/zero bs=512 count=2 jobs=512 once=1 seconds=60", &got),
+		0);
+	assert_int_equal(number_in(got.ok, "runs"), TEAM_MAX);
+	assert_int_equal(sum_of(&got, "records", TEAM_MAX), 2 * TEAM_MAX);
+	assert_int_equal(number_in(got.ok, "failed"), 0);
+	assert_int_equal(number_in(got.ok, "killed"), 0);
+
+	memset(text, 'x', sizeof(text) - 1);
+	plant(root, "/disk", text);
+	body = xasprintf("random path=%s/disk op=read jobs=512 seconds=1 direct=0", root);
+	assert_int_equal(run_verb(root, body, &got), 0);
+	assert_int_equal(sum_of(&got, "ios", TEAM_MAX), number_in(got.ok, "ios"));
+	assert_int_equal(number_in(got.ok, "errors"), 0);
+	assert_int_equal(number_in(got.ok, "stuck"), 0);
+	strbuf_release(&got.lines);
+}
+
 static void test_dds_that_fail_are_counted_and_quoted(void **state)
 {
 	struct answered got = {0};
@@ -453,6 +479,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_dd_that_does_not_end_is_cut_and_what_it_did_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dds_that_run_once_do_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_most_jobs_that_there_can_be_all_run, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_dds_that_fail_are_counted_and_quoted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_sh_answers_what_the_command_says, setup,
