@@ -9,7 +9,7 @@
 
 # get_promtool: its path in $promtool
 get_promtool() {
-	local cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig} version tmp
+	local version tmp
 
 	version=$(apt-cache policy prometheus 2>/dev/null | sed -n 's/^ *Candidate: *//p')
 	if [ -z "$version" ] || [ "$version" = "(none)" ]; then

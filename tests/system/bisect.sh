@@ -12,7 +12,6 @@
 
 seed=${BISECT_SEED:-$(date +%s)}
 long=${STALLRIG_LONG:+1}
-cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
 repo=$work/linux
 echo "seed $seed"
 RANDOM=$((seed % 32768))
@@ -23,21 +22,6 @@ export GIT_COMMITTER_EMAIL=test@example.org GIT_CONFIG_GLOBAL=/dev/null GIT_CONF
 in_repo() { git -C "$repo" "$@"; }
 
 # ---- the source that the repository begins with
-
-# source_package VERSION: path of Debian's package of that version's source
-source_package() {
-	local deb=$cache/downloads/linux-source-6.1_$1_all.deb
-
-	if [ ! -s "$deb" ]; then
-		mkdir -p "$work/deb"
-		(cd "$work/deb" && { apt-get download -q "linux-source-6.1=$1" ||
-			{ apt-get update -qq && apt-get download -q "linux-source-6.1=$1"; }; }) \
-			>"$work/err" 2>&1 || fail "cannot download linux-source-6.1=$1"
-		mkdir -p "$cache/downloads"
-		mv "$work/deb/"*.deb "$deb"
-	fi
-	echo "$deb"
-}
 
 # unpack_source VERSION [FOLDER]: all of it, or one folder of it, into the repository
 unpack_source() {

@@ -59,7 +59,6 @@ expect 129 "$stallrig" stick verify "$work/stick.yaml" --device "$work/no-stick"
 says "no-stick"
 
 # a program that is missing: named with its package
-cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
 mkdir -p "$work/path" "$work/cache" "$cache/sticks"
 ln -s "$cache/kernels" "$cache/sticks" "$work/cache/"
 ln -s /usr/bin/* /usr/sbin/* "$work/path/" 2>/dev/null || :

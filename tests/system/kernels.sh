@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_kernel debian:6.12
-cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
 name=$("$stallrig" kernel list --json | jq -r '.kernels[] | select(.release | startswith("6.12")) |
 	select(.arch == "x86_64") | .name' | head -n 1)
 [ -n "$name" ] || fail "no 6.12 in the store"

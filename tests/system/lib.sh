@@ -9,6 +9,7 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${STALLRIG_BUILD:-$top/build}
 stallrig=$build/stallrig
+cache=${STALLRIG_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stallrig}
 work=$(mktemp -d /tmp/stallrig-system-XXXXXX)
 export STALLRIG_STATE=$work/state
 # kernels that cannot boot are to be UNTESTABLE here whatever else this host does
@@ -98,6 +99,21 @@ run() {
 need_kernel() {
 	"$stallrig" kernel fetch "$@" >"$work/out" 2>"$work/err" ||
 		fail "cannot fetch $*: $(cat "$work/err")"
+}
+
+# source_package VERSION: path of Debian's package of that version's source
+source_package() {
+	local deb=$cache/downloads/linux-source-6.1_$1_all.deb
+
+	if [ ! -s "$deb" ]; then
+		mkdir -p "$work/deb"
+		(cd "$work/deb" && { apt-get download -q "linux-source-6.1=$1" ||
+			{ apt-get update -qq && apt-get download -q "linux-source-6.1=$1"; }; }) \
+			>"$work/err" 2>&1 || fail "cannot download linux-source-6.1=$1"
+		mkdir -p "$cache/downloads"
+		mv "$work/deb/"*.deb "$deb"
+	fi
+	echo "$deb"
 }
 
 # changed_scenario NAME SED-EXPRESSION…: path of a copy of unplug-read with these changes
