@@ -363,7 +363,7 @@ static void test_the_overview_says_how_the_last_check_of_a_rig_went(void **state
 		assert_int_equal(status, 200);
 		assert_contains(text, is_ok ? "> checked</span>" : "> check failed</span>");
 		assert_null(strstr(text, "<relay>"));
-		assert_true(!strstr(text, "&lt;relay&gt;") == is_ok);
+		assert_int_equal(strstr(text, "&lt;relay&gt;") == NULL, is_ok);
 	}
 }
 
