@@ -103,6 +103,13 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 		fact_add(&text, "console", "%s, %s, no line rate", cfg->console.driver,
 			 cfg->console.device);
 	fact_add(&text, "agent link", "%s", cfg->link.driver);
+	if (cfg->login)
+		fact_add(&text, "login", "as %s%s, files in %s, at most %u KiB in %u s",
+			 cfg->login->user,
+			 cfg->login->password_file || cfg->login->password_env ? " with a password"
+									       : "",
+			 cfg->login->folder, cfg->login->upload_max_kib,
+			 cfg->login->upload_timeout_s);
 	fact_add(&text, "stick", "%s, %s, %u MiB %s with %s of %u MiB", cfg->stick.serial,
 		 cfg->stick.usb_path, cfg->stick.size_mib, cfg->stick.filesystem, cfg->stick.file,
 		 cfg->stick.file_mib);

@@ -351,12 +351,18 @@ static int add_programs(const struct kernels_ctx *ctx, struct cpio *c,
 	return 0;
 }
 
+int target_agent_read(const char *path, const char *arch, struct strbuf *ret, struct err *e)
+{
+	auto_free char *found = path ? xstrdup(path) : find_agent(arch);
+
+	return read_program(found, arch, ret, e);
+}
+
 static int make_archive(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
 			struct cpio *c, struct err *e)
 {
 	const struct kernel_build *k = cfg->kernel;
 	auto_free char *init_path = path_data("target-agent/init");
-	auto_free char *agent_path = cfg->agent ? xstrdup(cfg->agent) : find_agent(k->arch);
 	auto_strbuf struct strbuf busybox = STRBUF_INIT;
 	auto_strbuf struct strbuf init = STRBUF_INIT;
 	auto_strbuf struct strbuf agent = STRBUF_INIT;
@@ -368,7 +374,7 @@ static int make_archive(const struct kernels_ctx *ctx, const struct target_image
 		return r;
 	r = read_busybox(ctx, k->arch, &busybox, e);
 	if (r >= 0)
-		r = read_program(agent_path, k->arch, &agent, e);
+		r = target_agent_read(cfg->agent, k->arch, &agent, e);
 	if (r >= 0)
 		r = file_read(init_path, PROGRAM_MAX, &init, e);
 	if (r >= 0) {

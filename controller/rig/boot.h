@@ -14,8 +14,8 @@
 struct boot_cfg {
 	const struct rig_cfg *rig;
 	const struct kernel_build *build;
-	const char *kernel; /* paths */
-	const char *initrd;
+	const char *kernel;     /* paths */
+	const char *initrd;     /* NULL = the target has a root file system */
 	const char *stick;      /* image */
 	bool is_stick_writable; /* qemu: by way of a copy that goes with the machine */
 	const char *command_line;
@@ -66,7 +66,7 @@ struct boot_ops {
 	void (*close)(void *self);
 };
 
-extern const struct boot_ops boot_qemu_ops, boot_uboot_ops;
+extern const struct boot_ops boot_qemu_ops, boot_uboot_ops, boot_exec_ops;
 
 /* NULL if there is none of that name. */
 const struct boot_ops *boot_find(const char *driver);

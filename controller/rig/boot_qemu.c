@@ -10,6 +10,7 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "boot.h"
+#include "kernel_watch.h"
 #include "qmp.h"
 #include "switch_qmp.h"
 
@@ -44,6 +45,8 @@ struct qemu {
 	unsigned n_disks;
 	bool has_ended;
 	int status;
+	const struct kernel_build *build; /* until the end of run() */
+	struct kernel_watch watch;        /* of a target with a login */
 };
 
 struct qemu_arch {
@@ -145,7 +148,8 @@ static void add_machine(struct args *a, const struct boot_cfg *cfg)
 		return;
 	}
 	add_pair(a, "-kernel", xstrdup(cfg->kernel));
-	add_pair(a, "-initrd", xstrdup(cfg->initrd));
+	if (cfg->initrd)
+		add_pair(a, "-initrd", xstrdup(cfg->initrd));
 	add_pair(a, "-append", xstrdup(cfg->command_line));
 }
 
@@ -348,6 +352,7 @@ static void qemu_close(void *self)
 {
 	struct qemu *q = self;
 
+	kernel_watch_end(&q->watch);
 	qmp_close(q->qmp);
 	if (q->child)
 		waiter_remove(q->w, child_pidfd(q->child));
@@ -394,8 +399,9 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 			       cfg->rig->path, cfg->rig->arch);
 	q = xcalloc(1, sizeof(*q));
 	q->w = w;
-	q->log_path = xasprintf("%s/qemu.log", cfg->run_dir);
 	q->rig = cfg->rig;
+	q->build = cfg->build;
+	q->log_path = xasprintf("%s/qemu.log", cfg->run_dir);
 	for (int i = 0; i < FD_MAX; i++)
 		q->fds[i] = -1;
 	for (int i = 0; i < FD_MAX && r == 0; i++)
@@ -420,15 +426,6 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 	}
 	*ret_self = q;
 	return 0;
-}
-
-static int qemu_run(void *self, struct port *port, nsec_t deadline_ns, struct err *e)
-{
-	struct qemu *q = self;
-
-	(void)port;
-	(void)deadline_ns;
-	return qmp_execute(q->qmp, waiter_now(q->w) + START_NS, "cont", NULL, NULL, e);
 }
 
 static int qemu_console_fd(void *self)
@@ -542,6 +539,36 @@ static enum boot_state qemu_state(void *self, char **ret_how)
 	else
 		free(how);
 	return is_by_target ? BOOT_ENDED_BY_TARGET : BOOT_ENDED;
+}
+
+/* Up to the login; a kernel that ended the machine before it is to blame for that. */
+static int await_login(struct qemu *q, nsec_t deadline_ns, struct err *e)
+{
+	auto_free char *how = NULL;
+	int r;
+
+	r = kernel_watch_await(&q->watch, q->build, child_ended, q, deadline_ns, e);
+	if (r == -ECHILD && e->kind == ERR_RIG)
+		(void)err_set(e, qemu_state(q, &how) == BOOT_ENDED_BY_TARGET ? ERR_KERNEL : ERR_RIG,
+			      ECHILD, "%s before its login", how ? how : "the machine ended");
+	return r;
+}
+
+static int qemu_run(void *self, struct port *port, nsec_t deadline_ns, struct err *e)
+{
+	struct qemu *q = self;
+	const bool has_login = q->rig->login && strcmp(q->rig->boot.driver, "qemu") == 0;
+	int r = 0;
+
+	if (has_login) {
+		q->watch.prompt = q->rig->login->login_prompt;
+		r = kernel_watch_begin(&q->watch, q->w, port, e);
+	}
+	if (r == 0)
+		r = qmp_execute(q->qmp, waiter_now(q->w) + START_NS, "cont", NULL, NULL, e);
+	if (r == 0 && has_login)
+		r = await_login(q, deadline_ns, e);
+	return r;
 }
 
 static void qemu_stop(void *self)

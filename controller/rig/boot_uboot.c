@@ -12,41 +12,21 @@
 #include "base/child.h"
 #include "base/fdio.h"
 #include "base/log.h"
+#include "kernel_watch.h"
+#include "power.h"
 #include "uboot.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define POWER_NS    (60 * NSEC_PER_SEC) /* minimum off time and a slow switch */
-#define LINGER_NS   (2 * NSEC_PER_SEC)  /* the rest of a crash report */
 #define FETCH_TRIES 2
 #define MKIMAGE_NS  (120 * NSEC_PER_SEC)
-#define LINE_MAX_   512
-
-#define READY "stallrig-init: ready"
 
 /* A file that the boot loader fetches. */
 struct served {
 	char *name; /* as the server knows it */
 	uint64_t bytes;
-};
-
-/* What the console has said since power-on. */
-struct watch {
-	char line[LINE_MAX_];
-	size_t len;
-	bool is_started;  /* the kernel was */
-	bool has_banner;  /* "Linux version …" */
-	bool is_ready;    /* user space is up */
-	bool is_panicked; /* "Kernel panic - not syncing: …" */
-	bool is_reset;    /* the boot loader came again after the kernel was started */
-	bool is_down;     /* "reboot: Power down" */
-	char banner[LINE_MAX_];
-	char panic[160];
-	char last[160]; /* of the kernel, the last line that says something; "" = none */
-	nsec_t started_ns, last_ns;
 };
 
 struct uboot {
@@ -60,7 +40,7 @@ struct uboot {
 	void *qemu;                 /* NULL = a board … */
 	struct stick_switch *power; /* … with this */
 	struct port *port;          /* from run() on */
-	struct watch watch;
+	struct kernel_watch watch;
 };
 
 /* --- files that are fetched ---------------------------------------------------------------- */
@@ -102,32 +82,35 @@ static int find_dtb(struct uboot *b, struct err *e)
 	return 0;
 }
 
-/* The image tree source of a FIT with kernel, initramfs and, if there is one, device tree. */
+static void add_fit_image(struct strbuf *s, const char *node, const char *path, const char *type,
+			  const char *rest)
+{
+	strbuf_addf(s,
+		    "\t\t%s {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"%s\";\n"
+		    "\t\t\tarch = \"arm64\";\n\t\t\tcompression = \"none\";\n%s"
+		    "\t\t\thash { algo = \"crc32\"; };\n\t\t};\n",
+		    node, path, type, rest);
+}
+
+/* The image tree source of a FIT with kernel and, if they are there, initramfs and device tree. */
 static char *fit_source(const struct uboot *b, const char *load, const char *kernel)
 {
+	static const char linux_os[] = "\t\t\tos = \"linux\";\n";
+	auto_free char *where =
+		xasprintf("%s\t\t\tload = <%s>;\n\t\t\tentry = <%s>;\n", linux_os, load, load);
 	auto_strbuf struct strbuf s = STRBUF_INIT;
 
-	strbuf_addf(
-		&s,
-		"/dts-v1/;\n/ {\n\tdescription = \"stallrig\";\n\t#address-cells = <1>;\n"
-		"\timages {\n"
-		"\t\tkernel {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"kernel\";\n"
-		"\t\t\tarch = \"arm64\";\n\t\t\tos = \"linux\";\n\t\t\tcompression = \"none\";\n"
-		"\t\t\tload = <%s>;\n\t\t\tentry = <%s>;\n"
-		"\t\t\thash { algo = \"crc32\"; };\n\t\t};\n"
-		"\t\tramdisk {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"ramdisk\";\n"
-		"\t\t\tarch = \"arm64\";\n\t\t\tos = \"linux\";\n\t\t\tcompression = \"none\";\n"
-		"\t\t\thash { algo = \"crc32\"; };\n\t\t};\n",
-		kernel, load, load, b->boot.initrd);
+	strbuf_adds(&s, "/dts-v1/;\n/ {\n\tdescription = \"stallrig\";\n\t#address-cells = <1>;\n"
+			"\timages {\n");
+	add_fit_image(&s, "kernel", kernel, "kernel", where);
+	if (b->boot.initrd)
+		add_fit_image(&s, "ramdisk", b->boot.initrd, "ramdisk", linux_os);
 	if (b->dtb_path)
-		strbuf_addf(&s,
-			    "\t\tfdt {\n\t\t\tdata = /incbin/(\"%s\");\n\t\t\ttype = \"flat_dt\";\n"
-			    "\t\t\tarch = \"arm64\";\n\t\t\tcompression = \"none\";\n"
-			    "\t\t\thash { algo = \"crc32\"; };\n\t\t};\n",
-			    b->dtb_path);
+		add_fit_image(&s, "fdt", b->dtb_path, "flat_dt", "");
 	strbuf_addf(&s,
 		    "\t};\n\tconfigurations {\n\t\tdefault = \"conf\";\n"
-		    "\t\tconf { kernel = \"kernel\"; ramdisk = \"ramdisk\";%s };\n\t};\n};\n",
+		    "\t\tconf { kernel = \"kernel\";%s%s };\n\t};\n};\n",
+		    b->boot.initrd ? " ramdisk = \"ramdisk\";" : "",
 		    b->dtb_path ? " fdt = \"fdt\";" : "");
 	return strbuf_take(&s);
 }
@@ -165,74 +148,11 @@ static int deploy(struct uboot *b, struct err *e)
 	if (strcmp(b->cfg->image, "fit") == 0)
 		return make_fit(b, e);
 	r = serve_file(b, b->boot.kernel, "Image", &b->kernel, e);
-	if (r == 0)
+	if (r == 0 && b->boot.initrd)
 		r = serve_file(b, b->boot.initrd, "initrd", &b->initrd, e);
 	if (r == 0 && b->dtb_path)
 		r = serve_file(b, b->dtb_path, "board.dtb", &b->dtb, e);
 	return r;
-}
-
-/* --- the console, line by line ------------------------------------------------------------- */
-
-static bool begins(const char *line, const char *text)
-{
-	return strncmp(line, text, strlen(text)) == 0;
-}
-
-static void copy_text(char *ret, size_t cap, const char *text)
-{
-	(void)snprintf(ret, cap, "%s", text);
-}
-
-static void watch_line(struct watch *wt, const char *line, nsec_t t_ns)
-{
-	const char *hit;
-
-	if (!*line)
-		return;
-	if (!wt->is_started) {
-		/* not a command that is echoed: that stands behind a prompt */
-		if (begins(line, "Starting kernel")) {
-			wt->is_started = true;
-			wt->started_ns = t_ns;
-			wt->last_ns = t_ns;
-		}
-		return;
-	}
-	copy_text(wt->last, sizeof(wt->last), line);
-	wt->last_ns = t_ns;
-	/* SPL and U-Boot proper both begin like this */
-	if (begins(line, "U-Boot "))
-		wt->is_reset = true;
-	hit = strstr(line, "Linux version ");
-	if (hit && !wt->has_banner) {
-		wt->has_banner = true;
-		copy_text(wt->banner, sizeof(wt->banner), hit);
-	}
-	hit = strstr(line, "Kernel panic - not syncing");
-	if (hit && !wt->is_panicked) {
-		wt->is_panicked = true;
-		copy_text(wt->panic, sizeof(wt->panic), hit);
-	}
-	wt->is_ready |= strstr(line, READY) != NULL;
-	wt->is_down |= strstr(line, "reboot: Power down") != NULL ||
-		       strstr(line, "reboot: System halted") != NULL;
-}
-
-static void on_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
-{
-	struct watch *wt = &((struct uboot *)self)->watch;
-	const char *p = bytes;
-
-	for (size_t i = 0; i < n; i++) {
-		if (p[i] == '\n' || wt->len == sizeof(wt->line) - 1) {
-			wt->line[wt->len] = '\0';
-			wt->len = 0;
-			watch_line(wt, wt->line, t_host_ns);
-		}
-		if (isprint((unsigned char)p[i]))
-			wt->line[wt->len++] = p[i];
-	}
 }
 
 /* --- from power-on to user space ----------------------------------------------------------- */
@@ -252,8 +172,7 @@ static void uboot_close(void *self)
 {
 	struct uboot *b = self;
 
-	if (b->port)
-		port_untap(b->port, on_bytes, b);
+	kernel_watch_end(&b->watch);
 	if (b->qemu)
 		boot_qemu_ops.close(b->qemu);
 	switch_close(b->power);
@@ -263,23 +182,6 @@ static void uboot_close(void *self)
 	free(b->dtb.name);
 	free(b->dtb_path);
 	free(b);
-}
-
-/* The board's own switch; the power is off then. */
-static int open_power(struct uboot *b, struct err *e)
-{
-	const struct switch_cfg *cfg = b->rig->power;
-	struct switch_limits limits;
-	const struct switch_ops *ops;
-	void *self;
-	int r;
-
-	r = switch_cfg_open(cfg, b->boot.keep_fd, b->w, &ops, &self, e);
-	if (r < 0)
-		return err_wrap(e, "power");
-	switch_cfg_limits(cfg, &limits);
-	b->power = switch_new(cfg->name, ops, self, &limits, b->w);
-	return switch_set(b->power, SWITCH_OFF, waiter_now(b->w) + POWER_NS, NULL, e);
 }
 
 static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e)
@@ -305,7 +207,7 @@ static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_
 		qemu.net_folder = b->folder;
 		r = boot_qemu_ops.start(w, &qemu, &b->qemu, e);
 	} else if (r == 0) {
-		r = open_power(b, e);
+		r = power_open(w, cfg, &b->power, e);
 	}
 	if (r < 0) {
 		uboot_close(b);
@@ -353,98 +255,33 @@ static int load_and_go(struct uboot *b, struct uboot_shell *u, nsec_t deadline_n
 		/* a FIT says itself where its kernel goes, which must not be where it lies */
 		r = fetch(u, is_fit ? cfg->initrd_addr : cfg->kernel_addr, &b->kernel, deadline_ns,
 			  e);
-	if (r == 0 && !is_fit)
+	if (r == 0 && !is_fit && b->boot.initrd)
 		r = fetch(u, cfg->initrd_addr, &b->initrd, deadline_ns, e);
 	if (r == 0 && !is_fit && b->dtb_path)
 		r = fetch(u, cfg->dtb_addr, &b->dtb, deadline_ns, e);
 	if (r < 0)
 		return r;
-	if (!is_fit)
+	if (!is_fit && !b->boot.initrd)
+		go = xasprintf("%s %s - %s", cfg->image, cfg->kernel_addr, cfg->dtb_addr);
+	else if (!is_fit)
 		go = xasprintf("%s %s %s:0x%" PRIx64 " %s", cfg->image, cfg->kernel_addr,
 			       cfg->initrd_addr, b->initrd.bytes, cfg->dtb_addr);
 	else if (b->dtb_path)
 		go = xasprintf("bootm %s#conf", cfg->initrd_addr);
+	else if (!b->boot.initrd)
+		go = xasprintf("bootm %s:kernel - %s", cfg->initrd_addr, cfg->dtb_addr);
 	else
 		go = xasprintf("bootm %s:kernel %s:ramdisk %s", cfg->initrd_addr, cfg->initrd_addr,
 			       cfg->dtb_addr);
 	return uboot_go(u, go, deadline_ns, e);
 }
 
-static bool is_over(void *self)
-{
-	const struct uboot *b = self;
-	const struct watch *wt = &b->watch;
-
-	return wt->is_ready || wt->is_panicked || wt->is_reset || wt->is_down ||
-	       (b->qemu && boot_qemu_ops.state(b->qemu, NULL) != BOOT_RUNS);
-}
-
-static bool is_reset(void *self)
+/* Only QEMU can tell that it is over. */
+static bool has_ended(void *self)
 {
 	const struct uboot *b = self;
 
-	return b->watch.is_reset;
-}
-
-/* The kernel that was seen is not the one that was asked for: the bench's fault. */
-static int check_banner(const struct uboot *b, struct err *e)
-{
-	const struct kernel_build *k = b->boot.build;
-	const struct watch *wt = &b->watch;
-	auto_free char *wanted = xasprintf("Linux version %s ", k->release);
-
-	if (!wt->has_banner)
-		return 0;
-	if (begins(wt->banner, wanted) && strstr(wt->banner, k->version))
-		return 0;
-	return err_set(e, ERR_RIG, ESTALE,
-		       "another kernel was booted: asked for '%s %s', the console says '%s'",
-		       k->release, k->version, wt->banner);
-}
-
-static int await_user_space(struct uboot *b, nsec_t deadline_ns, struct err *e)
-{
-	struct watch *wt = &b->watch;
-	int64_t since_ms;
-	int r;
-
-	r = waiter_until(b->w, deadline_ns, is_over, b, e);
-	if (r < 0)
-		return r;
-	if (check_banner(b, e) < 0)
-		return -e->code;
-	if (wt->is_ready)
-		return 0;
-	since_ms = (waiter_now(b->w) - wt->started_ns) / NSEC_PER_MSEC;
-	if (wt->is_panicked) {
-		r = waiter_until(b->w, waiter_now(b->w) + LINGER_NS, is_reset, b, e);
-		if (r < 0)
-			return r;
-		return err_set(e, ERR_KERNEL, ECHILD,
-			       "the kernel panicked %" PRId64 " ms after its "
-			       "start: '%s'",
-			       since_ms, wt->panic);
-	}
-	if (wt->is_reset)
-		return err_set(e, ERR_KERNEL, ECHILD,
-			       "the board reset itself %" PRId64
-			       " ms after the kernel was started%s",
-			       since_ms, wt->has_banner ? "" : ", without a word from the kernel");
-	if (wt->is_down)
-		return err_set(e, ERR_KERNEL, ECHILD,
-			       "the kernel powered the board off %" PRId64 " ms after its start",
-			       since_ms);
-	if (r == 1)
-		return err_set(e, ERR_RIG, ECHILD, "the machine ended while the kernel booted");
-	if (!*wt->last)
-		return err_set(e, ERR_KERNEL, ETIMEDOUT,
-			       "the kernel hangs: not a word in %" PRId64
-			       " ms since 'Starting kernel'",
-			       since_ms);
-	return err_set(e, ERR_KERNEL, ETIMEDOUT,
-		       "the kernel hangs: no user space within %" PRId64 " ms, silent for %" PRId64
-		       " ms after '%s'",
-		       since_ms, (waiter_now(b->w) - wt->last_ns) / NSEC_PER_MSEC, wt->last);
+	return b->qemu && boot_qemu_ops.state(b->qemu, NULL) != BOOT_RUNS;
 }
 
 static int run_loader(struct uboot *b, struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
@@ -465,7 +302,10 @@ static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct e
 	int r;
 
 	u.tx_byte_us = b->rig->console.tx_byte_us;
-	r = port_tap(port, on_bytes, b, e);
+	b->watch.begins_with = "Starting kernel";
+	b->watch.loader = "U-Boot ";
+	b->watch.prompt = b->rig->login ? b->rig->login->login_prompt : NULL;
+	r = kernel_watch_begin(&b->watch, b->w, port, e);
 	if (r < 0)
 		return r;
 	b->port = port;
@@ -479,7 +319,7 @@ static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct e
 	port_set_pacing(port, b->rig->console.tx_byte_us);
 	if (r < 0)
 		return r;
-	return await_user_space(b, deadline_ns, e);
+	return kernel_watch_await(&b->watch, b->boot.build, has_ended, b, deadline_ns, e);
 }
 
 static int uboot_console_fd(void *self)
@@ -515,15 +355,9 @@ static pid_t uboot_process(void *self)
 static enum boot_state uboot_state(void *self, char **ret_how)
 {
 	struct uboot *b = self;
-	const struct watch *wt = &b->watch;
 
-	if (wt->is_reset || wt->is_down) {
-		if (ret_how)
-			*ret_how = xstrdup(wt->is_reset ? "the board reset itself: the boot loader "
-							  "came again on the console"
-							: "the target powered off");
+	if (kernel_watch_has_ended(&b->watch, ret_how))
 		return BOOT_ENDED_BY_TARGET;
-	}
 	return b->qemu ? boot_qemu_ops.state(b->qemu, ret_how) : BOOT_RUNS;
 }
 

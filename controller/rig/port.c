@@ -28,7 +28,10 @@ struct port {
 	bool is_connecting;
 	struct tap taps[1 + PORT_TAPS_MAX]; /* the first one records */
 	size_t n_taps;
-	struct tap filter; /* fn NULL = none */
+	struct tap filter;  /* fn NULL = none */
+	const char *secret; /* NULL = none */
+	char held[PORT_SECRET_MAX];
+	size_t held_len;
 	struct waiter_timer reopen, pace;
 	char out[PORT_OUT_MAX];
 	size_t out_len;
@@ -103,11 +106,44 @@ static bool read_some(struct port *p, short revents)
 	return true;
 }
 
-void port_hand_on(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns)
+static void tell_taps(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns)
 {
 	/* a listener may add or remove listeners */
 	for (size_t i = 0; i < p->n_taps; i++)
 		p->taps[i].fn(p->taps[i].self, bytes, n, t_host_ns);
+}
+
+static void let_go(struct port *p, size_t n, nsec_t t_host_ns)
+{
+	tell_taps(p, p->held, n, t_host_ns);
+	p->held_len -= n;
+	memmove(p->held, p->held + n, p->held_len);
+}
+
+void port_hand_on(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	const char *in = bytes;
+
+	if (!p->secret) {
+		tell_taps(p, bytes, n, t_host_ns);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		p->held[p->held_len++] = in[i];
+		while (p->held_len && memcmp(p->held, p->secret, p->held_len) != 0)
+			let_go(p, 1, t_host_ns);
+		if (p->held_len == strlen(p->secret)) {
+			p->held_len = 0;
+			tell_taps(p, "***", 3, t_host_ns);
+		}
+	}
+}
+
+void port_set_secret(struct port *p, const char *secret)
+{
+	if (p->held_len)
+		let_go(p, p->held_len, waiter_now(p->w));
+	p->secret = secret && *secret && strlen(secret) <= PORT_SECRET_MAX ? secret : NULL;
 }
 
 void port_set_filter(struct port *p, rig_console_fn fn, void *self)

@@ -95,6 +95,13 @@ void port_untap(struct port *p, rig_console_fn fn, void *self);
  */
 void port_set_filter(struct port *p, rig_console_fn fn, void *self);
 void port_hand_on(struct port *p, const void *bytes, size_t n, nsec_t t_host_ns);
+/* Bytes of a secret that is handed on as "***". */
+#define PORT_SECRET_MAX 255
+/*
+ * From now on nobody hears this text, should it come back: not the listener that records, either. A
+ * piece that may be its beginning is held until it is decided. NULL ends it. Not copied.
+ */
+void port_set_secret(struct port *p, const char *secret);
 /* As if the other end had gone away. */
 void port_lose(struct port *p, const char *why);
 

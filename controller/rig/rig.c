@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "boot.h"
 #include "boot_fault.h"
+#include "bring_in.h"
 #include "host_load.h"
 #include "lock.h"
 #include "port.h"
@@ -18,6 +19,7 @@
 #define POWEROFF_NS  (20 * NSEC_PER_SEC)
 #define PLUG_NS      (10 * NSEC_PER_SEC)
 #define LAST_GASP_NS (2 * NSEC_PER_SEC)
+#define AGENT_NS     (30 * NSEC_PER_SEC) /* from its start by a shell to its answer */
 
 struct rig {
 	const struct rig_cfg *cfg; /* not owned */
@@ -27,7 +29,10 @@ struct rig {
 	void *self;
 	struct rig_lock *lock;
 	struct stick_image stick;
-	char *initrd;         /* of the build that was prepared last */
+	char *initrd;              /* of the build that was prepared last; NULL = none … */
+	struct target_files files; /* … but these go to its user space */
+	void (*tell)(void *self, const char *text);
+	void *tell_self;
 	char *const *modules; /* the scenario's, beyond those of cfg; not owned */
 	unsigned n_modules;
 	char *const *programs; /* not owned, and so the disks */
@@ -51,7 +56,8 @@ struct rig {
 	struct stick_switch *sw;
 };
 
-static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops, &boot_uboot_ops};
+static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops, &boot_uboot_ops,
+						      &boot_exec_ops};
 
 const struct boot_ops *boot_find(const char *driver)
 {
@@ -131,6 +137,7 @@ void rig_close(struct rig *rig)
 	stick_image_release(&rig->stick);
 	free(rig->initrd);
 	free(rig->worn_stick);
+	target_files_release(&rig->files);
 	free(rig->run_dir);
 	free(rig);
 	errno = saved;
@@ -247,7 +254,7 @@ static int blame(struct rig *rig, struct err *e)
 		return err_set(e, ERR_RIG, ECHILD, "%s before the agent answered", how);
 	if (state == BOOT_ENDED_BY_TARGET)
 		return err_set(e, ERR_KERNEL, ECHILD, "%s before the agent answered", how);
-	if (link_said.code == ETIMEDOUT && !rig->boot->awaits_user_space)
+	if (link_said.code == ETIMEDOUT && !rig->boot->awaits_user_space && !rig->cfg->login)
 		return err_set(e, ERR_KERNEL, ETIMEDOUT,
 			       "no answer from the agent within %u s (%llu console bytes came)",
 			       rig->cfg->boot.timeout_s,
@@ -279,6 +286,48 @@ static int open_port(struct rig *rig, struct err *e)
 	if (fd < 0)
 		return port_open(rig->w, &cfg, rig->fn, rig->self, &rig->port, e);
 	return port_open_fd(rig->w, fd, rig->fn, rig->self, &rig->port, e);
+}
+
+void rig_set_progress(struct rig *rig, void (*fn)(void *self, const char *text), void *self)
+{
+	rig->tell = fn;
+	rig->tell_self = self;
+}
+
+char *rig_probe_dir(const struct rig *rig)
+{
+	return xasprintf("%s/probe", rig->cfg->login ? rig->cfg->login->folder : "");
+}
+
+static struct bring_in bring_in_of(const struct rig *rig)
+{
+	return (struct bring_in){
+		.w = rig->w,
+		.port = rig->port,
+		.rig = rig->cfg,
+		.files = &rig->files,
+		.tell = rig->tell,
+		.self = rig->tell_self,
+	};
+}
+
+/* The agent's first answer. */
+static int meet_agent(struct rig *rig, nsec_t deadline_ns, struct err *e)
+{
+	const struct bring_in b = bring_in_of(rig);
+	int r;
+
+	if (rig->cfg->login) {
+		r = bring_in_agent(&b, e);
+		if (r < 0)
+			return r;
+		/* the console's own pace is the limit now, and the agent is there already */
+		deadline_ns = waiter_now(rig->w) + AGENT_NS;
+	}
+	r = link_hello(rig->link, deadline_ns, e);
+	if (r < 0)
+		return blame(rig, e);
+	return rig->cfg->login ? bring_in_modules(&b, rig->link, e) : 0;
 }
 
 static int open_link(struct rig *rig, struct err *e)
@@ -342,9 +391,9 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		r = make_switch(rig, e);
 	if (r < 0)
 		return r;
-	r = link_hello(rig->link, deadline_ns, e);
+	r = meet_agent(rig, deadline_ns, e);
 	if (r < 0)
-		return blame(rig, e);
+		return r;
 	boot_fault_free(take(rig->boot_fault));
 	/* faults are for the changes that a trial makes, not for its preparation */
 	rig->fault_state.is_armed = false;
@@ -460,9 +509,17 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 	r = rig->boot->check(rig->w, cfg, e);
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
-	r = target_image_ensure(&kernels, &image, &initrd, e);
+	target_files_release(&rig->files);
+	if (cfg->login) {
+		initrd = cfg->boot.initrd ? xstrdup(cfg->boot.initrd) : NULL;
+		r = target_files_collect(&kernels, &image, &rig->files, e);
+	} else {
+		r = target_image_ensure(&kernels, &image, &initrd, e);
+	}
 	if (r < 0)
 		return err_wrap(e, "kernel '%s'", k->name);
+	if (cfg->login && initrd && access(initrd, R_OK) < 0)
+		return err_errno(e, ERR_CONFIG, errno, "%s: boot.initrd: %s", cfg->path, initrd);
 	util_free(rig->initrd);
 	rig->initrd = take(initrd);
 	return 0;

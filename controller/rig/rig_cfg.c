@@ -55,6 +55,9 @@ static const cyaml_schema_field_t boot_fields[] = {
 	CYAML_FIELD_UINT("timeout_s", CYAML_FLAG_DEFAULT, boot_type, timeout_s),
 	CYAML_FIELD_SEQUENCE("modules", CYAML_FLAG_POINTER, boot_type, modules, &module_schema, 0,
 			     MODULES_MAX),
+	CYAML_FIELD_MAPPING_PTR("exec", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, boot_type, exec,
+				hook_cfg_fields),
+	OPTIONAL_TEXT("initrd", boot_type, initrd),
 	CYAML_FIELD_MAPPING_PTR("uboot", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, boot_type, uboot,
 				uboot_cfg_fields),
 	CYAML_FIELD_END};
@@ -99,6 +102,8 @@ static const cyaml_schema_field_t rig_fields[] = {
 	CYAML_FIELD_MAPPING("console", CYAML_FLAG_DEFAULT, struct rig_file, cfg.console,
 			    console_fields),
 	CYAML_FIELD_MAPPING("link", CYAML_FLAG_DEFAULT, struct rig_file, cfg.link, link_fields),
+	CYAML_FIELD_MAPPING_PTR("login", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct rig_file,
+				cfg.login, login_cfg_fields),
 	CYAML_FIELD_MAPPING_PTR("power", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct rig_file,
 				cfg.power, switch_cfg_fields),
 	CYAML_FIELD_SEQUENCE("sticks", CYAML_FLAG_POINTER, struct rig_file, sticks, &stick_schema,
@@ -148,7 +153,7 @@ struct choice_rule {
 static const struct choice_rule choice_rules[] = {
 	CHOICE("class", rig_class, "virtual", "board"),
 	CHOICE("arch", arch, "x86_64", "arm64"),
-	CHOICE("boot.driver", boot.driver, "qemu", "uboot"),
+	CHOICE("boot.driver", boot.driver, "qemu", "uboot", "exec"),
 	CHOICE("console.driver", console.driver, "socket", "serial"),
 	CHOICE("console.flow", console.flow, "none", "rtscts", "xonxoff"),
 	CHOICE("link.driver", link.driver, "virtio-serial", "console"),
@@ -282,6 +287,7 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 {
 	const bool is_qemu = rig_is_qemu(cfg);
 	const bool is_uboot = strcmp(cfg->boot.driver, "uboot") == 0;
+	const bool is_exec = strcmp(cfg->boot.driver, "exec") == 0;
 	const struct {
 		const char *key;
 		bool is_there;
@@ -293,6 +299,15 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 		return yaml_complain(doc, "boot.uboot", e,
 				     is_uboot ? "driver 'uboot' needs this key"
 					      : "only driver 'uboot' has this key");
+	if (is_exec != (cfg->boot.exec != NULL))
+		return yaml_complain(doc, "boot.exec", e,
+				     is_exec ? "driver 'exec' needs this key"
+					     : "only driver 'exec' has this key");
+	/* something must start it and end it */
+	if (is_exec && !cfg->power && !(cfg->boot.exec->reset && cfg->boot.exec->power_off))
+		return yaml_complain(
+			doc, "boot.exec", e,
+			"a board without the key 'power' needs 'reset' and 'power_off'");
 	for (size_t i = 0; i < ARRAY_SIZE(qemu_keys); i++)
 		if (qemu_keys[i].is_there != is_qemu)
 			return yaml_complain(doc, qemu_keys[i].key, e,
@@ -309,7 +324,7 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 				     "the console of a target in QEMU is a socket without address");
 	if (!is_qemu && !cfg->console.address)
 		return yaml_complain(doc, "console.address", e, "a board needs this key");
-	if (is_qemu != !cfg->power)
+	if (is_qemu ? cfg->power != NULL : !cfg->power && !is_exec)
 		return yaml_complain(doc, "power", e,
 				     is_qemu ? "QEMU is its own power switch"
 					     : "a board needs a switch for its power");
@@ -336,6 +351,26 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 	return 0;
 }
 
+/* A target with a user space of its own. */
+static int check_login(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	if (!cfg->login && cfg->boot.initrd)
+		return yaml_complain(doc, "boot.initrd", e,
+				     "only a target with the key 'login' has a user space of its "
+				     "own");
+	if (!cfg->login)
+		return 0;
+	if (cfg->boot.initrd && *cfg->boot.initrd != '/')
+		return yaml_complain(doc, "boot.initrd", e, "must begin with /");
+	if (!cfg->boot.initrd && strcmp(cfg->boot.driver, "qemu") == 0)
+		return yaml_complain(doc, "boot", e,
+				     "driver 'qemu' with 'login' needs the key 'initrd'");
+	if (strcmp(cfg->link.driver, "console") != 0)
+		return yaml_complain(doc, "link.driver", e,
+				     "an agent that comes in by a login answers on the console");
+	return 0;
+}
+
 static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 {
 	int r;
@@ -353,6 +388,12 @@ static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 		r = check_rest(cfg, doc, e);
 	if (r == 0)
 		r = check_target(cfg, doc, e);
+	if (r == 0 && cfg->boot.exec)
+		r = hook_cfg_check(cfg->boot.exec, doc, "boot.exec", e);
+	if (r == 0 && cfg->login)
+		r = login_cfg_check(cfg->login, doc, "login", e);
+	if (r == 0)
+		r = check_login(cfg, doc, e);
 	if (r == 0 && cfg->boot.uboot)
 		r = uboot_cfg_check(cfg->boot.uboot, doc, "boot.uboot", e);
 	return r;
@@ -497,25 +538,16 @@ void rig_cfg_free(struct rig_cfg *cfg)
 		util_free(cfg->tags[i]);
 	util_free(cfg->tags);
 	char *const owned[] = {
-		cfg->path,
-		cfg->name,
-		cfg->golden_kernel,
-		cfg->arch,
-		cfg->rig_class,
-		cfg->boot.driver,
-		cfg->boot.machine,
-		cfg->boot.cpu,
-		cfg->boot.append,
-		cfg->console.driver,
-		cfg->console.address,
-		cfg->console.device,
-		cfg->console.flow,
-		cfg->link.driver,
-		cfg->stick.serial,
-		cfg->stick.usb_path,
-		cfg->stick.filesystem,
-		cfg->stick.file,
-		cfg->stick.content_sha256,
+		cfg->path,           cfg->name,
+		cfg->golden_kernel,  cfg->arch,
+		cfg->rig_class,      cfg->boot.driver,
+		cfg->boot.machine,   cfg->boot.cpu,
+		cfg->boot.append,    cfg->boot.initrd,
+		cfg->console.driver, cfg->console.address,
+		cfg->console.device, cfg->console.flow,
+		cfg->link.driver,    cfg->stick.serial,
+		cfg->stick.usb_path, cfg->stick.filesystem,
+		cfg->stick.file,     cfg->stick.content_sha256,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
@@ -532,5 +564,7 @@ void rig_cfg_free(struct rig_cfg *cfg)
 	util_free(cfg->power);
 	util_free(cfg->boot.modules);
 	uboot_cfg_free(cfg->boot.uboot);
+	hook_cfg_free(cfg->boot.exec);
+	login_cfg_free(cfg->login);
 	util_free(cfg);
 }

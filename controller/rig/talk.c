@@ -2,6 +2,8 @@
 /* talk.c - sending, waiting for texts, checking echoes. */
 #include "talk.h"
 
+#include "base/parse.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -179,4 +181,28 @@ void talk_last_line(const char *text, char *ret, size_t cap)
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
 	ret[n] = '\0';
+}
+
+bool talk_find_status(const char *text, unsigned n, unsigned *ret_status, size_t *ret_at)
+{
+	auto_free char *end = xasprintf("-%u", n);
+
+	for (const char *p = text; (p = strstr(p, "sr-")); p += 3) {
+		size_t digits = strspn(p + 3, "0123456789");
+		char number[8];
+		uint32_t v;
+
+		if (!digits || digits >= sizeof(number) ||
+		    strncmp(p + 3 + digits, end, strlen(end)) != 0 ||
+		    isdigit((unsigned char)p[3 + digits + strlen(end)]))
+			continue;
+		memcpy(number, p + 3, digits);
+		number[digits] = '\0';
+		if (parse_u32("status", number, 0, 255, &v, NULL) < 0)
+			continue;
+		*ret_status = v;
+		*ret_at = (size_t)(p - text);
+		return true;
+	}
+	return false;
 }

@@ -40,3 +40,8 @@ void talk_forget(struct talk *t);
 const char *talk_text(const struct talk *t);
 /* The last line of text that says something, without blanks around it; "" if there is none. */
 void talk_last_line(const char *text, char *ret, size_t cap);
+/*
+ * Finds "sr-<status>-<n>", what `echo sr-$?-<n>` has printed; its echo has "$?" there. ret_at:
+ * where it begins in text.
+ */
+bool talk_find_status(const char *text, unsigned n, unsigned *ret_status, size_t *ret_at);

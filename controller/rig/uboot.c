@@ -3,7 +3,6 @@
 #include "uboot.h"
 
 #include "base/log.h"
-#include "base/parse.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -105,31 +104,6 @@ static void telling_line(const char *text, char *ret, size_t cap)
 	}
 }
 
-/* Finds "sr-<status>-<n>" in what was printed; the echo has "$?" there. */
-static bool find_status(const struct strbuf *out, unsigned n, unsigned *ret, size_t *ret_at)
-{
-	auto_free char *end = xasprintf("-%u", n);
-	const char *text = strbuf_str(out);
-
-	for (const char *p = text; (p = strstr(p, "sr-")); p += 3) {
-		size_t digits = strspn(p + 3, "0123456789");
-		char number[8];
-		uint32_t v;
-
-		if (!digits || digits >= sizeof(number) ||
-		    strncmp(p + 3 + digits, end, strlen(end)) != 0)
-			continue;
-		memcpy(number, p + 3, digits);
-		number[digits] = '\0';
-		if (parse_u32("status", number, 0, 255, &v, NULL) < 0)
-			continue;
-		*ret = v;
-		*ret_at = (size_t)(p - text);
-		return true;
-	}
-	return false;
-}
-
 /* Types a line until it stands there as it should; does not enter it. */
 static int type_line(struct uboot_shell *u, const char *line, nsec_t deadline_ns, struct err *e)
 {
@@ -172,7 +146,7 @@ int uboot_command(struct uboot_shell *u, const char *command, nsec_t deadline_ns
 		r = talk_expect(u->talk, texts, 1, deadline_ns, &out, e);
 	if (r < 0)
 		return err_wrap(e, "U-Boot: '%s'", command);
-	if (!find_status(&out, n, ret_status, &at)) {
+	if (!talk_find_status(strbuf_str(&out), n, ret_status, &at)) {
 		talk_last_line(strbuf_str(&out), last, sizeof(last));
 		return err_set(
 			e, ERR_RIG, EPROTO,

@@ -198,6 +198,7 @@ static int load_probe(struct runner *rn, struct err *e)
 {
 	auto_strbuf struct strbuf probes = STRBUF_INIT;
 	auto_strbuf struct strbuf words = STRBUF_INIT;
+	auto_free char *dir = rig_probe_dir(rn->rig);
 	int r;
 
 	for (unsigned i = 0; i < rn->sc->probe.count_count; i++)
@@ -208,11 +209,11 @@ static int load_probe(struct runner *rn, struct err *e)
 		    rn->sc->probe.threshold_us, strbuf_str(&probes));
 	if (strcmp(rn->sc->probe.cpus, "all") != 0)
 		strbuf_addf(&words, " cpus=%s", rn->sc->probe.cpus);
-	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module /probe/latency-mon.ko %s",
+	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module %s/latency-mon.ko %s", dir,
 		      strbuf_str(&words));
 	if (r < 0)
 		return r;
-	return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module /probe/wq-stall.ko");
+	return link_call(rig_link(rn->rig), CALL_NS, NULL, e, "load-module %s/wq-stall.ko", dir);
 }
 
 /* Brings the booted target into the scenario's state and reads its environment. */
@@ -551,6 +552,13 @@ static struct run *begin_run(struct runner *rn)
 	return run;
 }
 
+static void on_progress(void *self, const char *text)
+{
+	struct runner *rn = self;
+
+	runner_phase(rn, "boot %u: %s", rn->boot->number, text);
+}
+
 /* Makes the run and takes the rig. */
 static int open_rig(struct runner *rn, struct err *e)
 {
@@ -571,6 +579,7 @@ static int open_rig(struct runner *rn, struct err *e)
 	r = rig_open(cfg->rig, cfg->w, rn->dir, cfg->lock_wait_ns, on_console, rn, &rn->rig, e);
 	if (r < 0)
 		return r;
+	rig_set_progress(rn->rig, on_progress, rn);
 	if (cfg->faults)
 		rig_set_faults(rn->rig, &faults);
 	return 0;

@@ -446,12 +446,13 @@ static void test_every_key_of_a_switch_reaches_its_member(void **state)
 }
 
 /* A board: the good file with another boot and console, and one line of boot.uboot replaced. */
-static int load_board(const char *uboot, const char *console, const char *link,
-		      struct rig_cfg **ret, struct err *e)
+/* boot: the driver and, on further lines, its key. */
+static int load_board_by(const char *boot, const char *console, const char *link,
+			 struct rig_cfg **ret, struct err *e)
 {
-	static const char *const lines[] = {"name: b1",     "class: board",    "arch: arm64",
-					    "boot:",        "  driver: uboot", "  cpus: 8",
-					    "  append: ''", "  timeout_s: 60", "  modules: []"};
+	static const char *const lines[] = {"name: b1",        "class: board", "arch: arm64",
+					    "boot:",           "  cpus: 8",    "  append: ''",
+					    "  timeout_s: 60", "  modules: []"};
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	char *dir = unit_tmpdir();
 	auto_free char *path = xasprintf("%s/b1.yaml", dir);
@@ -459,8 +460,7 @@ static int load_board(const char *uboot, const char *console, const char *link,
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		strbuf_addf(&text, "%s\n", lines[i]);
-	strbuf_addf(&text, "%s%s%s\n%s\n", uboot ? "  uboot: " : "", uboot ? uboot : "",
-		    uboot ? "" : "  attempts: 2", console);
+	strbuf_addf(&text, "  driver: %s\n%s\n", boot, console);
 	strbuf_addf(&text, "%s\n", link);
 	for (size_t i = 14; i < ARRAY_SIZE(good) - 2; i++)
 		strbuf_addf(&text, "%s\n", good[i]);
@@ -474,11 +474,20 @@ static int load_board(const char *uboot, const char *console, const char *link,
 	return r;
 }
 
+static int load_board(const char *uboot, const char *console, const char *link,
+		      struct rig_cfg **ret, struct err *e)
+{
+	auto_free char *boot = uboot ? xasprintf("uboot\n  uboot: %s", uboot) : xstrdup("uboot");
+
+	return load_board_by(boot, console, link, ret, e);
+}
+
 #define SERIAL "console: {driver: serial, address: '/dev/ttyUSB0', device: ttySC0, baud: 115200}"
 #define POWER                                                                             \
 	"power: {driver: exec, turn_on: [p, up], turn_off: [p, down], min_off_ms: 2000, " \
 	"settle_ms: 0}\n"
-#define INBAND POWER "link: {driver: console}"
+#define LOGIN(keys) INBAND "\nlogin: {" keys "}"
+#define INBAND      POWER "link: {driver: console}"
 
 static void test_what_a_board_does_not_say_has_its_usual_value(void **state)
 {
@@ -534,6 +543,26 @@ static void test_wrong_boards_are_refused(void **state)
 		 "sticks[0].content_sha256: a real stick needs the SHA-256 of its file"},
 		{"{folder: /srv}\n  machine: virt", SERIAL, INBAND,
 		 "boot.machine: 'virt': only a target in QEMU has this key"},
+		{"{folder: /srv}\n  initrd: /x", SERIAL, INBAND,
+		 "boot.initrd: '/x': only a target with the key 'login'"},
+		{"{folder: /srv}\n  initrd: x", SERIAL, LOGIN(""),
+		 "boot.initrd: 'x': must begin with /"},
+		{"{folder: /srv}", SERIAL, LOGIN("user: \"a\\nb\""),
+		 "login.user: 'a\nb': must be one line of ASCII"},
+		{"{folder: /srv}", SERIAL, LOGIN("password: x"), "login.password: unknown key"},
+		{"{folder: /srv}", SERIAL, LOGIN("password_file: x"),
+		 "login.password_file: 'x': must be an absolute path"},
+		{"{folder: /srv}", SERIAL, LOGIN("password_env: a-b"),
+		 "login.password_env: 'a-b': must be the name of an environment variable"},
+		{"{folder: /srv}", SERIAL, LOGIN("password_file: /x, password_env: X"),
+		 "login.password_env: 'X': there is a 'password_file' already"},
+		{"{folder: /srv}", SERIAL, LOGIN("folder: /"),
+		 "login.folder: '/': must be an absolute path"},
+		{"{folder: /srv}", SERIAL, LOGIN("folder: '/a b'"), "login.folder: '/a b'"},
+		{"{folder: /srv}", SERIAL, LOGIN("timeout_s: 601"),
+		 "login.timeout_s: '601': outside 1..600"},
+		{"{folder: /srv}", SERIAL, LOGIN("upload_timeout_s: 7201"), "outside 1..7200"},
+		{"{folder: /srv}", SERIAL, LOGIN("upload_max_kib: 65537"), "outside 1..65536"},
 		{"{firmware: /x}", "console: {driver: socket, device: ttyAMA0}", INBAND,
 		 "boot.machine: a target in QEMU needs this key"},
 	};
@@ -548,6 +577,59 @@ static void test_wrong_boards_are_refused(void **state)
 			fail_msg("accepted: case %zu", i);
 		assert_int_equal(e.kind, ERR_CONFIG);
 		assert_contains(e.text, cases[i].want);
+	}
+}
+
+static void test_a_login_has_usual_values(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	if (load_board("{folder: /srv}", SERIAL, LOGIN("password_env: PW, shell_prompt: '$ '"),
+		       &cfg, &e) != 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(cfg->login->user, "root");
+	assert_string_equal(cfg->login->password_env, "PW");
+	assert_null(cfg->login->password_file);
+	assert_string_equal(cfg->login->login_prompt, "login: ");
+	assert_string_equal(cfg->login->password_prompt, "assword: ");
+	assert_string_equal(cfg->login->shell_prompt, "$ ");
+	assert_string_equal(cfg->login->folder, "/tmp/stallrig");
+	assert_int_equal(cfg->login->timeout_s, 60);
+	assert_int_equal(cfg->login->upload_timeout_s, 900);
+	assert_int_equal(cfg->login->upload_max_kib, 16384);
+	assert_null(cfg->boot.initrd);
+}
+
+static void test_a_lab_that_boots_by_its_own_commands(void **state)
+{
+	static const struct {
+		const char *boot, *link, *want; /* want "" = accepted */
+	} cases[] = {
+		{"exec: {deploy: [d, '1'], timeout_s: 3600}", INBAND, ""},
+		{"exec: {reset: [r], power_off: [p]}", "link: {driver: console}", ""},
+		{"exec: {reset: [r]}", "link: {driver: console}",
+		 "boot.exec: a board without the key 'power' needs 'reset' and 'power_off'"},
+		{"exec: {timeout_s: 3601}", INBAND, "boot.exec.timeout_s: '3601': outside 1..3600"},
+		{"exec: {deploy: []}", INBAND, "boot.exec.deploy: too few entries"},
+		{"exec: {deploi: [a]}", INBAND, "boot.exec.deploi: unknown key"},
+		{"attempts: 2", INBAND, "boot.exec: driver 'exec' needs this key"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_rig_cfg struct rig_cfg *cfg = NULL;
+		auto_free char *boot = xasprintf("exec\n  %s", cases[i].boot);
+		struct err e;
+		int r = load_board_by(boot, SERIAL, cases[i].link, &cfg, &e);
+
+		if (*cases[i].want) {
+			assert_int_equal(r, -EINVAL);
+			assert_contains(e.text, cases[i].want);
+		} else if (r != 0) {
+			fail_msg("%s: %s", cases[i].boot, e.text);
+		}
 	}
 }
 
@@ -626,6 +708,8 @@ int main(void)
 		cmocka_unit_test(test_what_a_board_does_not_say_has_its_usual_value),
 		cmocka_unit_test(test_wrong_boards_are_refused),
 		cmocka_unit_test(test_a_third_stick_is_refused),
+		cmocka_unit_test(test_a_login_has_usual_values),
+		cmocka_unit_test(test_a_lab_that_boots_by_its_own_commands),
 		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
 		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),
 	};

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "base/fdio.h"
 #include "base/waiter.h"
 
 #include <stdbool.h>
@@ -281,3 +282,25 @@ struct target_image_cfg {
 };
 int target_image_ensure(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
 			char **ret_path, struct err *e) must_check;
+
+/* A file for a target that has a user space of its own, which gets no initramfs from here. */
+struct target_file {
+	char *name;                   /* "agent", "ext4.ko", "latency-mon.ko" */
+	char *module;                 /* to be loaded, as the kernel names it; NULL = not at boot */
+	char *params;                 /* of the module */
+	char sha256[SHA256_HEX_SIZE]; /* of the file */
+	struct strbuf packed;         /* gzip; empty = the module is built in and has parameters */
+};
+
+struct target_files {
+	struct target_file *v; /* owned */
+	size_t n;
+};
+void target_files_release(struct target_files *l);
+
+/*
+ * What such a target needs of this machine: first the agent, then cfg's modules in load order, then
+ * the probe modules if they were built; programs do not go along. Errors as target_image_ensure().
+ */
+int target_files_collect(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
+			 struct target_files *ret, struct err *e) must_check;

@@ -90,3 +90,9 @@ char *dir_find_prefix(const char *dir, const char *prefix);
 int kernels_run_logged(const struct kernels_ctx *ctx, const struct child_cfg *program,
 		       const char *name, const char *log, nsec_t timeout_ns, int *ret_status,
 		       struct err *e) must_check;
+
+/* ---- image.c ---- */
+
+/* The agent's static program; path NULL = the one built beside this program. ERR_RIG. */
+int target_agent_read(const char *path, const char *arch, struct strbuf *ret,
+		      struct err *e) must_check;

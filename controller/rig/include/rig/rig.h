@@ -7,7 +7,9 @@
 
 #include "kernels/kernels.h"
 #include "rig/faults.h"
+#include "rig/hook_cfg.h"
 #include "rig/link.h"
+#include "rig/login_cfg.h"
 #include "rig/switch_cfg.h"
 #include "rig/uboot_cfg.h"
 
@@ -29,17 +31,20 @@ struct rig_cfg {
 	char **tags;         /* words by which plans choose rigs */
 	unsigned tags_count;
 	struct {
-		char *driver;      /* "qemu", "uboot" */
+		char *driver;      /* "qemu", "uboot", "exec" */
 		unsigned attempts; /* boots in a row that may fail before the run ends */
 		char *machine; /* -M, e.g. "q35", "virt"; NULL = not QEMU, and so the next two */
 		char *cpu;     /* -cpu */
 		unsigned memory_mib; /* -m */
 		unsigned cpus;       /* of the target; QEMU: -smp */
 		char *append;        /* kernel command line, without the scenario's additions */
-		unsigned timeout_s;  /* from start to the agent's answer */
-		char **modules;      /* loaded by the initramfs in this order */
+		unsigned timeout_s;  /* from start to the agent's answer, or to a login prompt */
+		char *initrd; /* a user space of the lab's own that boots to a login; NULL = with a
+				 login: the target's root file system, else the product's */
+		char **modules; /* loaded by the initramfs in this order */
 		unsigned modules_count;
 		struct uboot_cfg *uboot; /* NULL unless driver is "uboot" */
+		struct hook_cfg *exec;   /* NULL unless driver is "exec" */
 	} boot;
 	struct {
 		char *driver;        /* "socket", "serial" */
@@ -52,6 +57,7 @@ struct rig_cfg {
 	struct {
 		char *driver; /* "virtio-serial", "console" */
 	} link;
+	struct login_cfg *login;  /* NULL = the agent is in the initramfs that is made here */
 	struct switch_cfg *power; /* of a board; NULL in QEMU */
 	struct switch_cfg stick_switch;
 	struct {
@@ -137,6 +143,12 @@ int rig_throttle_disk(struct rig *rig, const char *disk, unsigned write_iops,
  * ERR_CONFIG for another target: what it writes would stay.
  */
 int rig_need_writable_stick(struct rig *rig, struct err *e) must_check;
+
+/* One short line for a person while a boot takes its time: what goes over the console. */
+void rig_set_progress(struct rig *rig, void (*fn)(void *self, const char *text), void *self);
+
+/* The folder with the probe modules on the target. Caller frees. */
+char *rig_probe_dir(const struct rig *rig);
 
 /* Kernel modules that the target loads beyond cfg->boot.modules; names must outlive the rig. */
 void rig_need_modules(struct rig *rig, char *const *names, unsigned n);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boot_exec.c - a target that a lab's own commands boot: deploy puts the kernel where the board
+ * will find it, reset starts the board (or its power does), the console tells the rest.
+ *
+ * What the commands are told stands in their environment; see stallrig-rig(5). Up to the kernel's
+ * banner a boot that fails is the bench's doing, from there on the kernel's.
+ */
+#include "base/child.h"
+#include "base/log.h"
+#include "boot.h"
+#include "kernel_watch.h"
+#include "power.h"
+
+#include <string.h>
+
+#define ENV_MAX 16
+
+struct hooks {
+	struct waiter *w;
+	const struct rig_cfg *rig;
+	const struct hook_cfg *cfg;
+	const struct kernel_build *build; /* valid until the end of run() */
+	char *env[ENV_MAX];               /* "NAME=value", owned; the last one is NULL */
+	struct stick_switch *power;       /* NULL = the commands do that too */
+	bool is_on;                       /* it was switched on, or reset has begun */
+	struct kernel_watch watch;
+};
+
+static int exec_check(struct waiter *w, const struct rig_cfg *cfg, struct err *e)
+{
+	(void)w;
+	(void)cfg;
+	(void)e;
+	return 0;
+}
+
+/* Runs one of them to its end; with its process group it is ended when its time is over. */
+static int run_hook(struct hooks *h, const char *key, char *const *words, unsigned n,
+		    nsec_t deadline_ns, struct err *e)
+{
+	auto_free const char **argv = xcalloc(n + 1, sizeof(*argv));
+	auto_free char *name = xasprintf("STALLRIG_HOOK=%s", key);
+	const char *env[ENV_MAX + 1] = {name};
+	const struct child_cfg child = {
+		.argv = argv, .env = env, .stdin_fd = -1, .dies_with_parent = true};
+	nsec_t timeout_ns = (nsec_t)h->cfg->timeout_s * NSEC_PER_SEC;
+	int r;
+
+	if (!n)
+		return 0;
+	for (unsigned i = 0; i < n; i++)
+		argv[i] = words[i];
+	for (unsigned i = 0; h->env[i]; i++)
+		env[i + 1] = h->env[i];
+	if (deadline_ns - waiter_now(h->w) < timeout_ns)
+		timeout_ns = deadline_ns - waiter_now(h->w);
+	log_debug(LOG_RIG, "boot.exec.%s: %s", key, argv[0]);
+	r = child_run(h->w, &child, timeout_ns, NULL, e);
+	if (r < 0) {
+		(void)err_wrap(e, "boot.exec.%s", key);
+		if (e->kind == ERR_INTERNAL)
+			(void)err_rekind(e, ERR_RIG);
+	}
+	return r;
+}
+
+static void make_env(struct hooks *h, const struct boot_cfg *cfg)
+{
+	const struct kernel_build *k = cfg->build;
+	unsigned n = 0;
+
+	h->env[n++] = xasprintf("STALLRIG_RIG=%s", cfg->rig->name);
+	h->env[n++] = xasprintf("STALLRIG_ARCH=%s", cfg->rig->arch);
+	h->env[n++] = xasprintf("STALLRIG_KERNEL=%s", k->name);
+	h->env[n++] = xasprintf("STALLRIG_RELEASE=%s", k->release);
+	h->env[n++] = xasprintf("STALLRIG_IMAGE=%s", cfg->kernel);
+	h->env[n++] = xasprintf("STALLRIG_INITRD=%s", cfg->initrd ? cfg->initrd : "");
+	h->env[n++] = xasprintf("STALLRIG_MODULES=%s/modules", k->dir);
+	h->env[n++] = xasprintf("STALLRIG_DTBS=%s/dtbs", k->dir);
+	h->env[n++] = xasprintf("STALLRIG_COMMAND_LINE=%s", cfg->command_line);
+	h->env[n++] = xasprintf("STALLRIG_RUN_DIR=%s", cfg->run_dir);
+}
+
+static void exec_close(void *self)
+{
+	struct hooks *h = self;
+
+	kernel_watch_end(&h->watch);
+	switch_close(h->power);
+	for (unsigned i = 0; i < ENV_MAX; i++)
+		free(h->env[i]);
+	free(h);
+}
+
+static int exec_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e)
+{
+	struct hooks *h = xcalloc(1, sizeof(*h));
+	int r = 0;
+
+	h->w = w;
+	h->rig = cfg->rig;
+	h->cfg = cfg->rig->boot.exec;
+	h->build = cfg->build;
+	make_env(h, cfg);
+	if (cfg->rig->power)
+		r = power_open(w, cfg, &h->power, e);
+	if (r == 0)
+		r = run_hook(h, "deploy", h->cfg->deploy, h->cfg->deploy_count, NSEC_FOREVER, e);
+	if (r < 0) {
+		exec_close(h);
+		return r;
+	}
+	*ret_self = h;
+	return 0;
+}
+
+static int exec_run(void *self, struct port *port, nsec_t deadline_ns, struct err *e)
+{
+	struct hooks *h = self;
+	int r;
+
+	h->watch.prompt = h->rig->login ? h->rig->login->login_prompt : NULL;
+	r = kernel_watch_begin(&h->watch, h->w, port, e);
+	if (r < 0)
+		return r;
+	h->is_on = true;
+	if (h->power)
+		r = switch_set(h->power, SWITCH_ON, waiter_now(h->w) + POWER_NS, NULL, e);
+	if (r == 0)
+		r = run_hook(h, "reset", h->cfg->reset, h->cfg->reset_count, deadline_ns, e);
+	return r < 0 ? r : kernel_watch_await(&h->watch, h->build, NULL, NULL, deadline_ns, e);
+}
+
+static int exec_no_fd(void *self)
+{
+	(void)self;
+	return -1;
+}
+
+static bool exec_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
+{
+	(void)self;
+	(void)ret_ops;
+	(void)ret_self;
+	return false;
+}
+
+static enum boot_state exec_state(void *self, char **ret_how)
+{
+	struct hooks *h = self;
+
+	return kernel_watch_has_ended(&h->watch, ret_how) ? BOOT_ENDED_BY_TARGET : BOOT_RUNS;
+}
+
+static void exec_stop(void *self)
+{
+	struct hooks *h = self;
+	struct err ignored = {0};
+
+	if (!h->is_on)
+		return;
+	h->is_on = false;
+	if (run_hook(h, "power_off", h->cfg->power_off, h->cfg->power_off_count, NSEC_FOREVER,
+		     &ignored) < 0)
+		log_debug(LOG_RIG, "%s", ignored.text);
+	if (h->power &&
+	    switch_set(h->power, SWITCH_OFF, waiter_now(h->w) + POWER_NS, NULL, &ignored) < 0)
+		log_debug(LOG_RIG, "%s", ignored.text);
+}
+
+const struct boot_ops boot_exec_ops = {
+	.driver = "exec",
+	.awaits_user_space = true,
+	.check = exec_check,
+	.start = exec_start,
+	.run = exec_run,
+	.console_fd = exec_no_fd,
+	.link_fd = exec_no_fd,
+	.make_switch = exec_make_switch,
+	.state = exec_state,
+	.stop = exec_stop,
+	.close = exec_close,
+};
