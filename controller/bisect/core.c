@@ -184,7 +184,6 @@ int bisect_core_new(const struct bisect_cfg *cfg, const struct bisect_commit *co
 	b->distance = xcalloc(n, sizeof(*b->distance));
 	b->p_untestable = xcalloc(n, sizeof(*b->p_untestable));
 	b->set_p = xcalloc(n, sizeof(*b->set_p));
-	b->is_done = xcalloc(n, 1);
 	b->class_of = xcalloc(n, sizeof(*b->class_of));
 	b->post = xcalloc(n, sizeof(*b->post));
 	b->p_bad = xcalloc(n, sizeof(*b->p_bad));
@@ -198,6 +197,8 @@ int bisect_core_new(const struct bisect_cfg *cfg, const struct bisect_commit *co
 	b->class_good = xcalloc(b->cap_classes * RATES_GRID, sizeof(*b->class_good));
 	b->class_bad = xcalloc(b->cap_classes * RATES_GRID, sizeof(*b->class_bad));
 	b->class_prior[0] = 1;
+	core_update_outcomes(b);
+	core_update_untestable(b);
 	refresh(b);
 	*ret = take(b);
 	return 0;
@@ -221,7 +222,6 @@ void bisect_core_free(struct bisect_core *b)
 	util_free(b->distance);
 	util_free(b->p_untestable);
 	util_free(b->set_p);
-	util_free(b->is_done);
 	util_free(b->tested);
 	util_free(b->class_of);
 	util_free(b->class_first);
@@ -324,6 +324,7 @@ static struct tested *get_tested(struct bisect_core *b, uint32_t commit)
 		split_classes(b, t);
 		if (b->is_untestable[commit])
 			update_sets(b);
+		core_update_untestable(b);
 	}
 	return t;
 }
@@ -419,6 +420,7 @@ static void fit_delays(struct bisect_core *b)
 						t->boots[k].trial[j].is_censored};
 	}
 	delay_fit(obs, n, &b->delay);
+	core_update_outcomes(b);
 }
 
 static struct boot *get_boot(struct bisect_core *b, struct tested *t, uint32_t id)
@@ -559,6 +561,7 @@ static void set_untestable(struct bisect_core *b, uint32_t commit, bool is_untes
 	b->is_untestable[commit] = is_untestable;
 	b->n_untestable += is_untestable ? 1 : (size_t)-1;
 	update_sets(b);
+	core_update_untestable(b);
 }
 
 int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev, struct err *e)
@@ -595,6 +598,7 @@ int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev, stru
 			b->is_good_end_cached = true;
 		else
 			b->is_cached[ev->commit] = 1;
+		core_update_distances(b);
 		break;
 	case BISECT_EV_UNCACHED:
 		if (is_good_end)
@@ -610,47 +614,40 @@ int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev, stru
 
 /* ---- posterior ---- */
 
-const double *core_end_lik(const struct bisect_core *b, uint32_t commit, enum side side)
-{
-	static const double nothing[RATES_GRID];
-	size_t i = core_find_tested(b, commit);
-
-	return i < b->n_tested ? b->tested[i].log_lik[side] : nothing;
-}
-
 /*
- * Two explanations of the ends' trials, as likely as each other before: the bad end fails more
- * often, or both are the same kernel as far as this failure goes.
+ * Two explanations of all trials, as likely as each other before: there is a first bad commit,
+ * whose evidence is log_evidence, or all commits fail alike as far as this failure goes.
  */
-static double ends_differ(const struct bisect_core *b)
+static double ends_differ(const struct bisect_core *b, double log_evidence)
 {
 	static const double nothing[RATES_GRID];
-	uint32_t tip = (uint32_t)b->g.n - 1;
-	const double *good = core_end_lik(b, BISECT_GOOD_END, SIDE_GOOD);
-	const double *bad = core_end_lik(b, tip, SIDE_BAD);
-	struct rates_evidence prior, differ;
+	double all[RATES_GRID] = {0};
+	struct rates_evidence prior;
 
 	if (b->rates.is_known)
 		return 1;
+	for (size_t i = 0; i < b->n_tested; i++)
+		for (size_t k = 0; k < RATES_GRID; k++)
+			all[k] += b->tested[i].log_lik[SIDE_GOOD][k];
 	rates_integrate(&b->rates, nothing, nothing, &prior);
-	rates_integrate(&b->rates, good, bad, &differ);
-	return 1 / (1 + exp(rates_same(&b->rates, good, bad) -
-			    (differ.log_evidence - prior.log_evidence)));
+	return 1 / (1 + exp(rates_same(&b->rates, all) - (log_evidence - prior.log_evidence)));
 }
 
 static void refresh(struct bisect_core *b)
 {
 	struct rates_evidence *ev = b->class_ev;
 	double *p = b->class_p;
-	double max = -INFINITY, total = 0;
+	double max = -INFINITY, max_untold = -INFINITY, total = 0, untold = 0;
 
 	for (size_t k = 0; k < b->n_classes; k++) {
 		rates_integrate(&b->rates, b->class_good + k * RATES_GRID,
 				b->class_bad + k * RATES_GRID, &ev[k]);
 		p[k] = ev[k].log_evidence + b->class_told[k] + log(b->class_prior[k]);
 		max = fmax(max, p[k]);
+		max_untold = fmax(max_untold, p[k] - b->class_told[k]);
 	}
 	for (size_t k = 0; k < b->n_classes; k++) {
+		untold += exp(p[k] - b->class_told[k] - max_untold);
 		p[k] = exp(p[k] - max);
 		total += p[k];
 	}
@@ -670,7 +667,7 @@ static void refresh(struct bisect_core *b)
 	for (size_t c = 0; c < b->g.n; c++)
 		b->post[c] = b->prior[c] * (p[b->class_of[c]] / b->class_prior[b->class_of[c]]);
 	graph_sum_ancestors(&b->g, b->post, b->p_bad);
-	b->p_ends_differ = ends_differ(b);
+	b->p_ends_differ = ends_differ(b, max_untold + log(untold));
 }
 
 double bisect_core_probability(const struct bisect_core *b, uint32_t commit)
@@ -736,6 +733,17 @@ static bool can_go_on(const struct bisect_core *b)
 	return false;
 }
 
+/*
+ * All trials of the search count in the comparison, so it may begin with half of the evidence (the
+ * root of the odds); an answer needs all of it.
+ */
+double core_ends_enough(const struct bisect_core *b, double p_answer)
+{
+	double odds = b->cfg.ends_confidence / (1 - b->cfg.ends_confidence);
+
+	return p_answer >= b->cfg.target ? b->cfg.ends_confidence : sqrt(odds) / (1 + sqrt(odds));
+}
+
 enum bisect_state core_state(const struct bisect_core *b, double *ret_p_answer)
 {
 	size_t good = core_find_tested(b, BISECT_GOOD_END);
@@ -749,11 +757,13 @@ enum bisect_state core_state(const struct bisect_core *b, double *ret_p_answer)
 	if (ret_p_answer)
 		*ret_p_answer = p;
 	if (!b->rates.is_known) {
+		double enough = core_ends_enough(b, p);
+
 		if (n_good >= FUTILE_AFTER * b->cfg.ends_min_trials &&
 		    n_bad >= FUTILE_AFTER * b->cfg.ends_min_trials &&
 		    b->p_ends_differ < (1 - b->cfg.ends_confidence) / 10)
 			return BISECT_REFUSED;
-		if (!is_measured || b->p_ends_differ < b->cfg.ends_confidence)
+		if (!is_measured || b->p_ends_differ < enough)
 			return n_good >= b->cfg.ends_max_trials && n_bad >= b->cfg.ends_max_trials
 				       ? BISECT_REFUSED
 				       : BISECT_MEASURING_ENDS;

@@ -2,12 +2,13 @@
 /* core_pick.c - which commit to test next, with how many trials, and what is still to come. */
 #include "core_priv.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 /* Of estimates, fitted to tests/bench/bisect: */
 #define UNKNOWN_RATES_PRICE \
-	1.6                  /* times as many trials if the rates have to be learned on the way */
+	1.8                  /* times as many trials if the rates have to be learned on the way */
 #define BITS_OF_A_COMMIT 1.5 /* a tested commit yields that times its first batch's information */
 
 #define STEPS        64u  /* of the probability that a commit is bad, in tables of information */
@@ -15,7 +16,9 @@
 #define UNKNOWN_NEAR 0.9  /* that one right beside an untestable one is */
 
 static const unsigned trial_counts[] = {1, 2, 4, 8, 16, 32};
-#define N_COUNTS ARRAY_SIZE(trial_counts)
+#define N_COUNTS   ARRAY_SIZE(trial_counts)
+#define N_OUTCOMES PICK_OUTCOMES
+static_assert(N_OUTCOMES >= 1 + 2 + 4 + 8 + 16 + 32 + N_COUNTS, "as trial_counts has it");
 
 static double entropy_term(double p)
 {
@@ -23,31 +26,13 @@ static double entropy_term(double p)
 }
 
 /*
- * What a trial tells when only "rather a stall" or "rather quiet" is asked of it: shares of trials
- * that look like stalls among those that are quiet and those that stall.
+ * Rate of trials that look like stalls where stalls have the rate f, when only "rather a stall" or
+ * "rather quiet" is asked of a trial.
  */
-struct channel {
-	double quiet, stall;
-	double over[2]; /* rate of trials that look like stalls, by side, at the mean rates */
-};
-
-static double looks_like_stall(const struct channel *ch, double f)
+static double looks_like_stall(const struct bisect_core *b, double f)
 {
-	f = f * ch->stall + (1 - f) * ch->quiet;
+	f = f * b->stall_share[1] + (1 - f) * b->stall_share[0];
 	return fmin(fmax(f, 1e-4), 1 - 1e-4);
-}
-
-static struct channel channel_of(const struct bisect_core *b)
-{
-	struct channel ch = {.quiet = 0, .stall = 1};
-
-	if (b->delay.is_usable) {
-		ch.quiet = delay_stall_share(&b->delay, 0);
-		ch.stall = delay_stall_share(&b->delay, 1);
-	}
-	for (unsigned side = 0; side < 2; side++)
-		ch.over[side] = looks_like_stall(&ch, b->mean[side]);
-	return ch;
 }
 
 /* P(k of m trials fail). */
@@ -67,69 +52,87 @@ static double entropy(const double *p, unsigned m)
 	return bits;
 }
 
-/* Distributions of the number of failures in m trials for each m of trial_counts, one after the
-   other, at each value of the rate. */
-#define N_OUTCOMES (2 + 3 + 5 + 9 + 17 + 33)
-struct outcomes {
-	double p[2][RATES_F][N_OUTCOMES];
-};
-
-static void fill_outcomes(const struct bisect_core *b, const struct channel *ch,
-			  struct outcomes *ret)
+void core_update_outcomes(struct bisect_core *b)
 {
+	for (unsigned k = 0; k < 2; k++)
+		b->stall_share[k] = b->delay.is_usable ? delay_stall_share(&b->delay, k) : k;
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned f = 0; f < b->rates.n_f; f++) {
-			double *to = ret->p[side][f];
+			double *to = b->outcomes[side][f];
 
 			for (unsigned i = 0; i < N_COUNTS; to += trial_counts[i++] + 1)
-				binomial(looks_like_stall(ch, b->rates.f[side][f]), trial_counts[i],
+				binomial(looks_like_stall(b, b->rates.f[side][f]), trial_counts[i],
 					 to);
 		}
 }
 
 /* The same with the rate integrated out: weight of each value of the rate. */
-static void mix_outcomes(const struct bisect_core *b, const struct outcomes *o, enum side side,
-			 const double *weight, double ret[N_OUTCOMES])
+static void mix_outcomes(const struct bisect_core *b, enum side side, const double *weight,
+			 double ret[N_OUTCOMES])
 {
-	memset(ret, 0, N_OUTCOMES * sizeof(*ret));
+	double sum[N_OUTCOMES] = {0};
+
 	for (unsigned f = 0; f < b->rates.n_f; f++)
 		if (weight[f] > 1e-6)
 			for (unsigned k = 0; k < N_OUTCOMES; k++)
-				ret[k] += weight[f] * o->p[side][f][k];
+				sum[k] += weight[f] * b->outcomes[side][f][k];
+	memcpy(ret, sum, sizeof(sum));
 }
 
+/* Of a commit that was not tested yet; rows are filled when they are first asked for. */
 struct table {
-	double bits[N_COUNTS][STEPS + 1];
+	double by_side[2][N_OUTCOMES];
+	double left[2][N_COUNTS]; /* entropies of each count's outcomes */
+	bool has[STEPS + 1];
+	double bits[STEPS + 1][N_COUNTS];
+	double least_build, trial_s; /* of the cheapest commit that has to be built */
+	double most[STEPS + 1];      /* most bits per second for such a commit */
 };
+
+/* Entropies of the outcomes of each number of trials. */
+static void entropies(const double p[N_OUTCOMES], double ret[N_COUNTS])
+{
+	for (unsigned i = 0; i < N_COUNTS; p += trial_counts[i++] + 1)
+		ret[i] = entropy(p, trial_counts[i]);
+}
+
+static void table_init(const struct bisect_core *b, double least_build, double trial_s,
+		       struct table *ret)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		mix_outcomes(b, (enum side)side, b->marginal[side], ret->by_side[side]);
+		entropies(ret->by_side[side], ret->left[side]);
+	}
+	memset(ret->has, 0, sizeof(ret->has));
+	ret->least_build = least_build;
+	ret->trial_s = trial_s;
+}
 
 /*
  * Mutual information, in bits, between "this commit is bad" and the number of failures in m trials,
- * for m of trial_counts and probabilities of bad from 0 to 1: the entropy of the outcome less what
- * is left of it once good or bad is known. It is also the expected information about the culprit,
- * which decides good or bad.
+ * for m of trial_counts and a probability of bad of step / STEPS: the entropy of the outcome less
+ * what is left of it once good or bad is known. It is also the expected information about the
+ * culprit, which decides good or bad.
  */
-static void fill_table(const struct bisect_core *b, const struct outcomes *o, struct table *t)
+static const double *table_row(struct table *t, unsigned step)
 {
-	double by_side[2][N_OUTCOMES], mixed[33];
-	const double *good = by_side[SIDE_GOOD], *bad = by_side[SIDE_BAD];
+	double *bits = t->bits[step];
+	double p = (double)step / STEPS, mixed[N_OUTCOMES];
 
-	for (unsigned side = 0; side < 2; side++)
-		mix_outcomes(b, o, (enum side)side, b->marginal[side], by_side[side]);
+	if (t->has[step])
+		return bits;
+	for (unsigned k = 0; k < N_OUTCOMES; k++)
+		mixed[k] = p * t->by_side[SIDE_BAD][k] + (1 - p) * t->by_side[SIDE_GOOD][k];
+	entropies(mixed, bits);
+	t->most[step] = 0;
 	for (unsigned i = 0; i < N_COUNTS; i++) {
-		unsigned m = trial_counts[i];
-		double left_good = entropy(good, m), left_bad = entropy(bad, m);
-
-		for (unsigned step = 0; step <= STEPS; step++) {
-			double p = (double)step / STEPS;
-
-			for (unsigned k = 0; k <= m; k++)
-				mixed[k] = p * bad[k] + (1 - p) * good[k];
-			t->bits[i][step] =
-				fmax(entropy(mixed, m) - p * left_bad - (1 - p) * left_good, 0);
-		}
-		good += m + 1;
-		bad += m + 1;
+		bits[i] = fmax(bits[i] - p * t->left[SIDE_BAD][i] - (1 - p) * t->left[SIDE_GOOD][i],
+			       0);
+		t->most[step] = fmax(t->most[step],
+				     bits[i] / (t->least_build + trial_counts[i] * t->trial_s));
 	}
+	t->has[step] = true;
+	return bits;
 }
 
 /* What a class of culprits expects of a tested commit, by the commit's side under it. */
@@ -141,8 +144,7 @@ struct expected {
 };
 
 /* For the classes that matter; returns how many. */
-static size_t fill_expected(const struct bisect_core *b, const struct outcomes *o,
-			    struct expected *ret)
+static size_t fill_expected(const struct bisect_core *b, struct expected *ret)
 {
 	size_t n = 0;
 
@@ -154,12 +156,9 @@ static size_t fill_expected(const struct bisect_core *b, const struct outcomes *
 		x->class = class;
 		x->p = b->class_p[class];
 		for (unsigned side = 0; side < 2; side++) {
-			const double *at = x->mixed[side];
-
-			mix_outcomes(b, o, (enum side)side, b->class_ev[class].marginal[side],
+			mix_outcomes(b, (enum side)side, b->class_ev[class].marginal[side],
 				     x->mixed[side]);
-			for (unsigned i = 0; i < N_COUNTS; at += trial_counts[i++] + 1)
-				x->left[side][i] = entropy(at, trial_counts[i]);
+			entropies(x->mixed[side], x->left[side]);
 		}
 		n++;
 	}
@@ -176,7 +175,6 @@ static void tested_bits(const struct bisect_core *b, const struct expected *x, s
 			const struct tested *t, double ret[N_COUNTS])
 {
 	double total[N_OUTCOMES] = {0}, left[N_COUNTS] = {0};
-	const double *at = total;
 
 	for (; n--; x++) {
 		unsigned side = core_makes_bad(b, x->class, t) ? SIDE_BAD : SIDE_GOOD;
@@ -186,16 +184,29 @@ static void tested_bits(const struct bisect_core *b, const struct expected *x, s
 		for (unsigned i = 0; i < N_COUNTS; i++)
 			left[i] += x->p * x->left[side][i];
 	}
-	for (unsigned i = 0; i < N_COUNTS; at += trial_counts[i++] + 1)
-		ret[i] = fmax(entropy(at, trial_counts[i]) - left[i], 0);
+	entropies(total, ret);
+	for (unsigned i = 0; i < N_COUNTS; i++)
+		ret[i] = fmax(ret[i] - left[i], 0);
 }
 
-static double look_up(const double *bits, double p)
+/* Between two rows. p < 1. */
+static void look_up(struct table *t, double p, double ret[N_COUNTS])
 {
-	double x = fmin(fmax(p, 0), 1) * STEPS;
-	unsigned k = (unsigned)x;
+	unsigned step = (unsigned)(p * STEPS);
+	const double *low = table_row(t, step), *high = table_row(t, step + 1);
 
-	return k >= STEPS ? bits[STEPS] : bits[k] + (x - k) * (bits[k + 1] - bits[k]);
+	for (unsigned i = 0; i < N_COUNTS; i++)
+		ret[i] = low[i] + (p * STEPS - step) * (high[i] - low[i]);
+}
+
+/* True if a commit of that probability, p < 1, that has to be built may give more per second. */
+static bool may_beat(struct table *t, double p, double rate)
+{
+	unsigned step = (unsigned)(p * STEPS);
+
+	(void)table_row(t, step);
+	(void)table_row(t, step + 1);
+	return t->most[step] > rate || t->most[step + 1] > rate;
 }
 
 /*
@@ -212,25 +223,24 @@ static unsigned trials_per_boot(const struct bisect_core *b)
 }
 
 /* Commits between two commits: ancestors of either that are not of both. */
-static void distances(const struct bisect_core *b, double *ret)
+void core_update_distances(struct bisect_core *b)
 {
 	auto_free uint64_t *bits = NULL;
 	auto_free double *one = NULL;
 	double mine;
 
-	if (b->cfg.cost.build_per_commit_s <= 0 || b->last_built == GRAPH_NONE) {
-		memset(ret, 0, b->g.n * sizeof(*ret));
+	memset(b->distance, 0, b->g.n * sizeof(*b->distance));
+	if (b->cfg.cost.build_per_commit_s <= 0 || b->last_built == GRAPH_NONE)
 		return;
-	}
 	bits = xcalloc(graph_bits_words(&b->g), sizeof(*bits));
 	one = xcalloc(b->g.n, sizeof(*one));
 	graph_ancestor_bits(&b->g, b->last_built, bits);
 	for (uint32_t c = 0; c < b->g.n; c++)
 		one[c] = graph_bit(bits, c);
-	graph_sum_ancestors(&b->g, one, ret);
+	graph_sum_ancestors(&b->g, one, b->distance);
 	mine = b->g.count[b->last_built];
 	for (uint32_t c = 0; c < b->g.n; c++)
-		ret[c] = mine + b->g.count[c] - 2 * ret[c];
+		b->distance[c] = mine + b->g.count[c] - 2 * b->distance[c];
 }
 
 static double build_s(const struct bisect_core *b, bool is_cached, double distance)
@@ -251,8 +261,9 @@ static double build_s(const struct bisect_core *b, bool is_cached, double distan
  * between it is near certain; beyond one it fades over the length of the longest known run, at
  * least a hundredth of the history.
  */
-static void guess_untestable(const struct bisect_core *b, double *ret)
+void core_update_untestable(struct bisect_core *b)
 {
+	double *ret = b->p_untestable;
 	size_t n = b->g.n;
 	double run = fmax(2, (double)n / 100), length = 0;
 	auto_free uint8_t *is_fine = xcalloc(n, 1);
@@ -327,24 +338,17 @@ static void consider(const struct offer *offer, const double bits[N_COUNTS], str
 
 /* The commit and number of trials with the most expected information per second. False if nothing
    tells anything. */
-static bool choose(const struct bisect_core *b, const struct channel *ch, unsigned per_boot,
-		   struct choice *ret)
+static bool choose(const struct bisect_core *b, unsigned per_boot, struct choice *ret)
 {
-	auto_free struct outcomes *outcomes = xcalloc(1, sizeof(*outcomes));
 	auto_free struct expected *expected = xcalloc(b->n_classes, sizeof(*expected));
 	double rho = fmax(b->mean_rho[SIDE_GOOD], b->mean_rho[SIDE_BAD]);
 	double worth = per_boot / (1 + (per_boot - 1) * rho); /* independent trials of a boot */
 	double trial_s = (b->cfg.cost.boot_s + per_boot * b->cfg.cost.trial_s) / worth;
-	double least_build = build_s(b, false, 0), most[STEPS + 2] = {0}, bits[N_COUNTS];
-	size_t n_expected;
+	double bits[N_COUNTS];
+	size_t n_expected = fill_expected(b, expected);
 	struct table table;
 
 	memset(ret, 0, sizeof(*ret));
-	memset(b->is_done, 0, b->g.n);
-	distances(b, b->distance);
-	guess_untestable(b, b->p_untestable);
-	fill_outcomes(b, ch, outcomes);
-	n_expected = fill_expected(b, outcomes, expected);
 	for (size_t i = 0; i < b->n_tested; i++) {
 		const struct tested *t = &b->tested[i];
 		bool is_good_end = t->commit == BISECT_GOOD_END;
@@ -356,8 +360,6 @@ static bool choose(const struct bisect_core *b, const struct channel *ch, unsign
 			.trial_s = trial_s,
 		};
 
-		if (!is_good_end)
-			b->is_done[t->commit] = 1;
 		/* far from undecided: not worth the work, but for the ends */
 		if (!is_good_end && (b->is_untestable[t->commit] || b->p_bad[t->commit] < 1e-4 ||
 				     (t->commit != b->g.n - 1 && b->p_bad[t->commit] > 1 - 1e-4)))
@@ -366,25 +368,20 @@ static bool choose(const struct bisect_core *b, const struct channel *ch, unsign
 		consider(&offer, bits, ret);
 	}
 
-	fill_table(b, outcomes, &table);
-	/* the most per second that any commit of that probability can give which has to be built */
-	for (unsigned k = 0; k <= STEPS; k++)
-		for (unsigned i = 0; i < N_COUNTS; i++)
-			most[k] = fmax(most[k], table.bits[i][k] /
-							(least_build + trial_counts[i] * trial_s));
+	table_init(b, build_s(b, false, 0), trial_s, &table);
 	for (uint32_t c = 0; c < b->g.n; c++) {
 		double p = b->p_bad[c];
-		unsigned step = p < 1 ? (unsigned)(p * STEPS) : STEPS;
 		struct offer offer = {.commit = c, .trial_s = trial_s};
 
-		if (!b->is_cached[c] && most[step] <= ret->rate && most[step + 1] <= ret->rate)
+		if (p < 1e-12 || p > 1 - 1e-12 || b->is_untestable[c])
 			continue;
-		if (b->is_done[c] || b->is_untestable[c] || p < 1e-12 || p > 1 - 1e-12)
+		if (!b->is_cached[c] && !may_beat(&table, p, ret->rate))
+			continue;
+		if (core_find_tested(b, c) < b->n_tested)
 			continue;
 		offer.build_s = build_s(b, b->is_cached[c], b->distance[c]);
 		offer.p_untestable = b->p_untestable[c];
-		for (unsigned i = 0; i < N_COUNTS; i++)
-			bits[i] = look_up(table.bits[i], p);
+		look_up(&table, p, bits);
 		consider(&offer, bits, ret);
 	}
 	return ret->rate > 0;
@@ -421,11 +418,12 @@ static void next_end(const struct bisect_core *b, struct bisect_next *ret)
 	ret->build_s = build_s(b, side ? b->is_cached[tip] : b->is_good_end_cached, (double)b->g.n);
 	ret->cost_s = ret->build_s + ret->boots * (b->cfg.cost.boot_s +
 						   ret->trials_per_boot * b->cfg.cost.trial_s);
-	snprintf(ret->why, sizeof(ret->why),
-		 "tests %s next because the ends are measured first: good end %u of %u failed, bad "
-		 "end %u of %u, probability that they differ %.4f (wanted %g)",
-		 bisect_core_name(b, ret->commit), end[0].over, end[0].trials, end[1].over,
-		 end[1].trials, b->p_ends_differ, b->cfg.ends_confidence);
+	snprintf(
+		ret->why, sizeof(ret->why),
+		"tests %s next because the ends must differ: good end %u of %u failed, bad end %u of "
+		"%u, probability that they differ %.4f (wanted %.4g)",
+		bisect_core_name(b, ret->commit), end[0].over, end[0].trials, end[1].over,
+		end[1].trials, b->p_ends_differ, core_ends_enough(b, ret->p_answer));
 }
 
 static void build_text(double seconds, char *ret, size_t size)
@@ -438,13 +436,12 @@ static void build_text(double seconds, char *ret, size_t size)
 
 static void next_commit(const struct bisect_core *b, struct bisect_next *ret)
 {
-	struct channel ch = channel_of(b);
 	unsigned per_boot = trials_per_boot(b);
 	double rho = fmax(b->mean_rho[SIDE_GOOD], b->mean_rho[SIDE_BAD]);
 	struct choice c;
 	char build[64], chance[80];
 
-	if (!choose(b, &ch, per_boot, &c))
+	if (!choose(b, per_boot, &c))
 		c.commit = BISECT_GOOD_END; /* all rounds to nothing: learn more about the rates */
 	ret->commit = c.commit;
 	ret->trials_per_boot = per_boot;
@@ -529,10 +526,8 @@ static double divergence(double p, double q)
 void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *ret)
 {
 	const struct bisect_cost *cost = &b->cfg.cost;
-	struct channel ch = channel_of(b);
-	auto_free struct outcomes *outcomes = xcalloc(1, sizeof(*outcomes));
 	enum bisect_state state = core_state(b, NULL);
-	double per_trial = 0, surely, per_commit = 0, best = 0, build, left;
+	double per_trial = 0, surely, per_commit = 0, best = 0, build, left, over[2];
 	struct table table;
 
 	memset(ret, 0, sizeof(*ret));
@@ -541,15 +536,16 @@ void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *r
 	if (state != BISECT_SEARCHING && state != BISECT_MEASURING_ENDS)
 		return;
 
-	surely = fmax(divergence(ch.over[1], ch.over[0]), divergence(ch.over[0], ch.over[1]));
+	for (unsigned side = 0; side < 2; side++)
+		over[side] = looks_like_stall(b, b->mean[side]);
+	surely = fmax(divergence(over[1], over[0]), divergence(over[0], over[1]));
 	build = b->used.builds ? fmin(cost->build_warm_s, cost->build_cold_s) : cost->build_warm_s;
-	fill_outcomes(b, &ch, outcomes);
-	fill_table(b, outcomes, &table);
+	table_init(b, build, cost->boot_s + cost->trial_s, &table);
 	/* the capacity of the channel, trial_counts[0] being 1 */
 	for (unsigned step = 0; step <= STEPS; step++)
-		per_trial = fmax(per_trial, table.bits[0][step]);
+		per_trial = fmax(per_trial, table_row(&table, step)[0]);
 	for (unsigned i = 0; i < N_COUNTS; i++) {
-		double bits = table.bits[i][STEPS / 2];
+		double bits = table_row(&table, STEPS / 2)[i];
 		double rate = bits / (build + trial_counts[i] * (cost->boot_s + cost->trial_s));
 
 		if (rate > best) {
@@ -570,7 +566,7 @@ void bisect_core_estimate(const struct bisect_core *b, struct bisect_estimate *r
 		double done = (good < b->n_tested ? b->tested[good].trials : 0) +
 			      (bad < b->n_tested ? b->tested[bad].trials : 0);
 
-		ret->trials += fmax(at_least, 2 * log2(1 / (1 - b->cfg.ends_confidence)) / surely) -
+		ret->trials += fmax(at_least, log2(1 / (1 - b->cfg.ends_confidence)) / surely) -
 			       fmin(done, at_least);
 		ret->builds += 2 - fmin(b->used.builds, 2);
 	}

@@ -87,9 +87,11 @@ struct rates_evidence {
  */
 void rates_integrate(const struct rates *r, const double good[RATES_GRID],
 		     const double bad[RATES_GRID], struct rates_evidence *ret);
-/* Log evidence that both sets of data come from the same rate and correlation. */
-double rates_same(const struct rates *r, const double one[RATES_GRID],
-		  const double other[RATES_GRID]);
+/*
+ * Log evidence that all data come from one rate and correlation, of a good or of a bad commit. Sums
+ * as above; only for unknown rates, whose grid is the same for both sides.
+ */
+double rates_same(const struct rates *r, const double all[RATES_GRID]);
 
 /* ---- core_delay.c: what a delay says ---- */
 
@@ -132,6 +134,10 @@ struct tested {
 	bool is_told;
 };
 
+/* Numbers of failures, from 0 to m, for each number m of trials that core_pick.c looks at; an even
+   number, so that compilers take two at a time. */
+#define PICK_OUTCOMES 70u
+
 struct bisect_core {
 	struct bisect_cfg cfg;
 	struct graph g;
@@ -142,8 +148,7 @@ struct bisect_core {
 	size_t n_untestable;
 	uint32_t *set_of; /* sets of commits that no testable commit can tell apart … */
 	size_t n_sets;    /* … and how many they are; used only while n_untestable */
-	double *distance, *p_untestable, *set_p; /* scratch of n each */
-	uint8_t *is_done;                        /* scratch of n */
+	double *set_p;    /* scratch of n */
 	uint32_t last_built;
 	struct rates rates;
 	struct delay_model delay;
@@ -166,13 +171,28 @@ struct bisect_core {
 	double mean[2];
 	double marginal[2][RATES_F];
 	double p_ends_differ;
+
+	/* for picking the next, see core_update_*() */
+	double *distance;      /* of each commit from last_built */
+	double *p_untestable;  /* of each commit */
+	double stall_share[2]; /* of quiet trials, of stalls: share that looks like a stall */
+	double outcomes[2][RATES_F][PICK_OUTCOMES]; /* by side and value of its rate */
 };
 
 /* If the culprit is one of this class, is the tested commit bad? */
 bool core_makes_bad(const struct bisect_core *b, size_t class, const struct tested *t);
 /* Index in tested or n_tested. */
 size_t core_find_tested(const struct bisect_core *b, uint32_t commit);
+/* Probability that the ends differ from which on they need no more trials. */
+double core_ends_enough(const struct bisect_core *b, double p_answer);
 /* *ret_p_answer (may be NULL): probability of the likeliest answer. */
 enum bisect_state core_state(const struct bisect_core *b, double *ret_p_answer);
-/* Log likelihoods of all trials of a commit as one of that side; all 0 if it has none. */
-const double *core_end_lik(const struct bisect_core *b, uint32_t commit, enum side side);
+
+/* ---- core_pick.c: what changes with few events only ---- */
+
+/* After a fit of the delays. */
+void core_update_outcomes(struct bisect_core *b);
+/* After last_built changed. */
+void core_update_distances(struct bisect_core *b);
+/* After a commit was tested for the first time, became untestable or testable. */
+void core_update_untestable(struct bisect_core *b);

@@ -173,16 +173,12 @@ void rates_integrate(const struct rates *r, const double good[RATES_GRID],
 	}
 }
 
-double rates_same(const struct rates *r, const double one[RATES_GRID],
-		  const double other[RATES_GRID])
+double rates_same(const struct rates *r, const double all[RATES_GRID])
 {
-	double sum[2][RATES_GRID];
-	size_t n = (size_t)r->n_f * RATES_RHO;
+	double sum[2 * RATES_GRID];
 
-	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < n; i++)
-			sum[side][i] = one[i] + other[i] + r->log_prior[side][i] - M_LN2;
-	if (n < RATES_GRID)
-		memmove(sum[0] + n, sum[1], n * sizeof(sum[0][0]));
-	return n < RATES_GRID ? log_sum(sum[0], 2 * n) : log_sum(&sum[0][0], 2 * n);
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < RATES_GRID; i++)
+			sum[side * RATES_GRID + i] = all[i] + r->log_prior[side][i] - M_LN2;
+	return log_sum(sum, 2 * RATES_GRID);
 }

@@ -302,6 +302,122 @@ static void test_ends_that_are_the_same_are_refused_with_their_numbers(void **st
 	assert_true(refused >= 28);
 }
 
+static double p_differ(const struct bisect_core *b)
+{
+	struct bisect_rates rates;
+
+	bisect_core_rates(b, &rates);
+	return rates.p_ends_differ;
+}
+
+/* Ends that look different by luck; after that every commit fails in half of its trials. */
+static void test_a_search_between_ends_that_are_the_same_is_refused(void **state)
+{
+	static struct history h;
+	const uint64_t seed = 20261;
+	unsigned refused = 0, searched = 0;
+	struct bisect_cfg cfg;
+	struct rng r;
+
+	(void)state;
+	print_message("seed %llu\n", (unsigned long long)seed);
+	rng_init(&r, seed);
+	bisect_cfg_default(&cfg);
+	cfg.ends_min_trials = 3;
+	linear_history(40, &h);
+	for (uint32_t run = 0; run < 30; run++) {
+		auto_bisect_core struct bisect_core *b = make_core(&cfg, &h);
+		struct bisect_next next;
+		uint32_t boot = 0;
+
+		for (; boot < 6; boot++) {
+			struct bisect_event ev =
+				trial(boot % 2 ? BISECT_GOOD_END : 39, boot, boot % 2 == 0);
+
+			apply(b, &ev);
+		}
+		for (bisect_core_next(b, &next);
+		     next.state == BISECT_SEARCHING || next.state == BISECT_MEASURING_ENDS;
+		     bisect_core_next(b, &next)) {
+			struct bisect_event ev = trial(next.commit, boot++, rng_unit(&r) < 0.5);
+
+			searched += next.state == BISECT_SEARCHING;
+			assert_true(boot < 3000);
+			apply(b, &ev);
+		}
+		refused += next.state == BISECT_REFUSED;
+	}
+	assert_true(searched >= 30);
+	assert_true(refused >= 28);
+}
+
+static void test_an_answer_needs_ends_that_differ_with_the_wanted_probability(void **state)
+{
+	static struct history h;
+	struct bisect_cfg cfg;
+	auto_bisect_core struct bisect_core *b = NULL;
+	struct bisect_next next;
+	uint32_t boot = 0;
+
+	(void)state;
+	bisect_cfg_default(&cfg);
+	cfg.ends_min_trials = 2;
+	/* the only candidate is the answer from the beginning */
+	linear_history(1, &h);
+	b = make_core(&cfg, &h);
+	for (;;) {
+		struct bisect_event ev;
+
+		bisect_core_next(b, &next);
+		if (next.state != BISECT_MEASURING_ENDS)
+			break;
+		assert_true(boot < 100);
+		assert_true(boot < 2 * cfg.ends_min_trials || p_differ(b) < cfg.ends_confidence);
+		ev = trial(next.commit, boot++, next.commit != BISECT_GOOD_END);
+		apply(b, &ev);
+	}
+	assert_int_equal(next.state, BISECT_DONE);
+	assert_true(p_differ(b) >= cfg.ends_confidence);
+	assert_true(boot > 2 * cfg.ends_min_trials);
+}
+
+static void test_trials_of_the_search_say_whether_the_ends_differ(void **state)
+{
+	static struct history h;
+	struct bisect_cfg cfg;
+	auto_bisect_core struct bisect_core *b = NULL;
+	double before, after;
+
+	(void)state;
+	bisect_cfg_default(&cfg);
+	cfg.ends_min_trials = 3;
+	linear_history(40, &h);
+	b = make_core(&cfg, &h);
+	for (uint32_t boot = 0; boot < 6; boot++) {
+		struct bisect_event ev =
+			trial(boot % 2 ? BISECT_GOOD_END : 39, boot, boot % 2 == 0);
+
+		apply(b, &ev);
+	}
+	before = p_differ(b);
+	/* as a culprit at 20 has it */
+	for (uint32_t c = 10; c <= 30; c += 4) {
+		struct bisect_event ev = trial(c, c, c >= 20);
+
+		apply(b, &ev);
+	}
+	after = p_differ(b);
+	assert_true(after > before);
+	/* and as none has it */
+	for (uint32_t c = 10; c <= 30; c += 4)
+		for (uint32_t i = 0; i < 4; i++) {
+			struct bisect_event ev = trial(c, 100 * c + i, c < 20);
+
+			apply(b, &ev);
+		}
+	assert_true(p_differ(b) < before);
+}
+
 static void test_untestable_commits_stay_candidates_and_the_answer_is_the_smallest_set(void **state)
 {
 	static struct history h;
@@ -469,6 +585,9 @@ int main(void)
 		cmocka_unit_test(test_a_bisect_names_the_culprit_and_replays_to_the_same_state),
 		cmocka_unit_test(test_order_of_trials_of_different_commits_does_not_matter),
 		cmocka_unit_test(test_ends_that_are_the_same_are_refused_with_their_numbers),
+		cmocka_unit_test(test_a_search_between_ends_that_are_the_same_is_refused),
+		cmocka_unit_test(test_an_answer_needs_ends_that_differ_with_the_wanted_probability),
+		cmocka_unit_test(test_trials_of_the_search_say_whether_the_ends_differ),
 		cmocka_unit_test(
 			test_untestable_commits_stay_candidates_and_the_answer_is_the_smallest_set),
 		cmocka_unit_test(test_inputs_that_make_no_sense_are_named),

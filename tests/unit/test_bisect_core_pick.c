@@ -156,13 +156,34 @@ static void test_ends_are_measured_first_in_turn(void **state)
 			break;
 		is_bad = next.commit == N - 1;
 		assert_true(is_bad || next.commit == BISECT_GOOD_END);
-		assert_contains(next.why, "because the ends are measured first");
+		assert_contains(next.why, "because the ends must differ");
 		apply(b, BISECT_EV_TRIAL, next.commit, i, is_bad);
 		trials[is_bad]++;
 	}
 	assert_int_equal(next.state, BISECT_SEARCHING);
 	assert_in_range(trials[0], cfg.ends_min_trials, 8);
 	assert_in_range(trials[1], cfg.ends_min_trials, 8);
+}
+
+static void test_what_a_build_costs_follows_the_worktree(void **state)
+{
+	auto_bisect_core struct bisect_core *b = NULL;
+	struct bisect_next next;
+	struct bisect_cfg cfg;
+
+	(void)state;
+	known(&cfg);
+	cfg.cost.build_per_commit_s = 1;
+	b = make(&cfg);
+	apply(b, BISECT_EV_BUILT, N - 1, 0, false);
+	bisect_core_next(b, &next);
+	assert_true(next.build_s > cfg.cost.build_warm_s + 1);
+	assert_true(next.build_s < cfg.cost.build_warm_s + N);
+	/* how far the good end is from the commits is not known */
+	apply(b, BISECT_EV_BUILT, BISECT_GOOD_END, 0, false);
+	bisect_core_next(b, &next);
+	assert_true(next.build_s > cfg.cost.build_warm_s - 1e-9);
+	assert_true(next.build_s < cfg.cost.build_warm_s + 1e-9);
 }
 
 static void test_a_boot_at_an_end_has_as_many_trials_as_it_is_worth(void **state)
@@ -276,6 +297,7 @@ int main(void)
 			test_a_near_commit_is_preferred_when_builds_grow_with_the_distance),
 		cmocka_unit_test(test_beside_untestable_commits_others_are_tried),
 		cmocka_unit_test(test_ends_are_measured_first_in_turn),
+		cmocka_unit_test(test_what_a_build_costs_follows_the_worktree),
 		cmocka_unit_test(test_a_boot_at_an_end_has_as_many_trials_as_it_is_worth),
 		cmocka_unit_test(test_trials_that_cannot_decide_a_commit_lead_on),
 		cmocka_unit_test(test_the_search_gives_up_at_its_limit_with_a_set),

@@ -49,8 +49,10 @@ struct bisect_cfg {
 	/* Each end: at least min, at most max valid trials until they can be told apart. */
 	unsigned ends_min_trials; /* >= 2 */
 	unsigned ends_max_trials;
-	double ends_confidence; /* wanted probability that the ends differ, e.g. 0.99 */
-	unsigned max_trials;    /* give up after so many (the ends' included); 0 = never */
+	/* wanted probability that the ends differ, e.g. 0.99; the search begins at the root of its
+	   odds, no answer is given below it */
+	double ends_confidence;
+	unsigned max_trials; /* give up after so many (the ends' included); 0 = never */
 	/* Rates of failing trials known from elsewhere, < 0 = unknown. With both known the ends
 	   need no trials; over_good < over_bad. */
 	double known_over_good;
@@ -110,7 +112,7 @@ int bisect_core_apply(struct bisect_core *b, const struct bisect_event *ev,
 		      struct err *e) must_check;
 
 enum bisect_state {
-	BISECT_MEASURING_ENDS, /* test the ends */
+	BISECT_MEASURING_ENDS, /* test the ends; first, and again if they stop to differ */
 	BISECT_SEARCHING,      /* test a commit between */
 	BISECT_DONE,           /* the answer has the wanted probability */
 	BISECT_REFUSED,        /* the ends cannot be told apart */
@@ -183,7 +185,8 @@ struct bisect_rates {
 	double over_good_low, over_good_high; /* central 95 % */
 	double over_bad_low, over_bad_high;
 	double boot_correlation_good, boot_correlation_bad; /* 0 = trials of a boot independent */
-	double p_ends_differ; /* that the bad end fails more often than the good end */
+	/* that there is a first bad commit, against that all fail alike; from all trials */
+	double p_ends_differ;
 };
 void bisect_core_rates(const struct bisect_core *b, struct bisect_rates *ret);
 
