@@ -243,16 +243,25 @@ void core_update_distances(struct bisect_core *b)
 		b->distance[c] = mine + b->g.count[c] - 2 * b->distance[c];
 }
 
-static double build_s(const struct bisect_core *b, bool is_cached, double distance)
+double bisect_core_distance(const struct bisect_core *b, uint32_t commit)
+{
+	if (b->cfg.cost.build_per_commit_s <= 0 || b->used.builds == 0)
+		return 0;
+	return commit < b->g.n ? b->distance[commit] : (double)b->g.n;
+}
+
+static double build_s(const struct bisect_core *b, uint32_t commit)
 {
 	const struct bisect_cost *cost = &b->cfg.cost;
+	bool is_cached = commit < b->g.n ? b->is_cached[commit] : b->is_good_end_cached;
 
 	if (is_cached)
 		return 0;
 	if (b->used.builds == 0)
 		return cost->build_cold_s;
 	return fmin(fmax(cost->build_cold_s, cost->build_warm_s),
-		    cost->build_warm_s + cost->build_per_commit_s * distance);
+		    cost->build_warm_s +
+			    cost->build_per_commit_s * bisect_core_distance(b, commit));
 }
 
 /*
@@ -344,7 +353,7 @@ static bool choose(const struct bisect_core *b, unsigned per_boot, struct choice
 	double rho = fmax(b->mean_rho[SIDE_GOOD], b->mean_rho[SIDE_BAD]);
 	double worth = per_boot / (1 + (per_boot - 1) * rho); /* independent trials of a boot */
 	double trial_s = (b->cfg.cost.boot_s + per_boot * b->cfg.cost.trial_s) / worth;
-	double bits[N_COUNTS];
+	double least_build, bits[N_COUNTS];
 	size_t n_expected = fill_expected(b, expected);
 	struct table table;
 
@@ -354,9 +363,7 @@ static bool choose(const struct bisect_core *b, unsigned per_boot, struct choice
 		bool is_good_end = t->commit == BISECT_GOOD_END;
 		struct offer offer = {
 			.commit = t->commit,
-			.build_s = build_s(
-				b, is_good_end ? b->is_good_end_cached : b->is_cached[t->commit],
-				is_good_end ? (double)b->g.n : b->distance[t->commit]),
+			.build_s = build_s(b, t->commit),
 			.trial_s = trial_s,
 		};
 
@@ -368,7 +375,8 @@ static bool choose(const struct bisect_core *b, unsigned per_boot, struct choice
 		consider(&offer, bits, ret);
 	}
 
-	table_init(b, build_s(b, false, 0), trial_s, &table);
+	least_build = b->used.builds ? b->cfg.cost.build_warm_s : b->cfg.cost.build_cold_s;
+	table_init(b, least_build, trial_s, &table);
 	for (uint32_t c = 0; c < b->g.n; c++) {
 		double p = b->p_bad[c];
 		struct offer offer = {.commit = c, .trial_s = trial_s};
@@ -379,7 +387,7 @@ static bool choose(const struct bisect_core *b, unsigned per_boot, struct choice
 			continue;
 		if (core_find_tested(b, c) < b->n_tested)
 			continue;
-		offer.build_s = build_s(b, b->is_cached[c], b->distance[c]);
+		offer.build_s = build_s(b, c);
 		offer.p_untestable = b->p_untestable[c];
 		look_up(&table, p, bits);
 		consider(&offer, bits, ret);
@@ -415,7 +423,7 @@ static void next_end(const struct bisect_core *b, struct bisect_next *ret)
 	ret->trials_per_boot = per_boot < batch ? per_boot : batch;
 	ret->boots = (batch + ret->trials_per_boot - 1) / ret->trials_per_boot;
 	ret->p_bad = side;
-	ret->build_s = build_s(b, side ? b->is_cached[tip] : b->is_good_end_cached, (double)b->g.n);
+	ret->build_s = build_s(b, ret->commit);
 	ret->cost_s = ret->build_s + ret->boots * (b->cfg.cost.boot_s +
 						   ret->trials_per_boot * b->cfg.cost.trial_s);
 	snprintf(

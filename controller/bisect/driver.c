@@ -148,8 +148,8 @@ static double mean_or(const struct mean *m, double if_none)
 }
 
 /*
- * What things took so far replaces what the user guessed. The first build is the cold one: later
- * ones find its objects.
+ * What things took so far replaces what the user guessed, but for what a commit between two builds
+ * adds. The first build is the cold one: later ones find its objects.
  */
 static struct bisect_cost measured_cost(const struct bisect *b)
 {
@@ -159,8 +159,16 @@ static struct bisect_cost measured_cost(const struct bisect *b)
 	for (size_t i = 0; i < journal_n(b->journal); i++) {
 		const json_t *o = journal_at(b->journal, i);
 
-		if (is_event(o, "built"))
-			mean_add(cold.n ? &warm : &cold, number_in(o, "seconds", -1));
+		if (is_event(o, "built")) {
+			double seconds = number_in(o, "seconds", -1);
+			double between = number_in(o, "commits_between", 0);
+
+			if (!cold.n)
+				mean_add(&cold, seconds);
+			else if (seconds >= 0)
+				mean_add(&warm,
+					 fmax(seconds - cost.build_per_commit_s * between, 0));
+		}
 		if (!is_type(o, "boot"))
 			continue;
 		mean_add(&boot, number_in(o, "boot_s", -1));
@@ -573,6 +581,7 @@ static int ensure_kernel(struct going *g, uint32_t commit, enum bisect_kernel ki
 	const char *sha = history_sha(&g->b->history, commit);
 	auto_free char *name = bisect_kernel_name(sha, kind);
 	char untestable[300] = "";
+	double between = bisect_core_distance(g->b->core, commit);
 	nsec_t from = wall_now();
 	json_t *o;
 	int r;
@@ -592,6 +601,8 @@ static int ensure_kernel(struct going *g, uint32_t commit, enum bisect_kernel ki
 	if (o &&
 	    json_object_set_new(o, "seconds", json_real((double)(wall_now() - from) / 1e9)) < 0)
 		abort(); /* out of memory, as xcalloc() */
+	if (between > 0)
+		json_object_set_new(o, "commits_between", json_integer((json_int_t)between));
 	return note(g->b, o, e);
 }
 

@@ -158,8 +158,9 @@ static const struct opt start_options[] = {
 	{.name = "cost",
 	 .type = OPT_TEXT,
 	 .arg = "KEY=S,…",
-	 .absent = "cold=900,warm=60,boot=10,trial=30",
-	 .help = "seconds that things take, until they have been measured"},
+	 .absent = "cold=900,warm=60,boot=10,trial=30,commit=0",
+	 .help = "seconds that a build, a boot, a trial take, until they have been measured; commit: "
+		 "what each commit between two builds adds to a warm one, not measured"},
 	{.name = "against",
 	 .type = OPT_TEXT,
 	 .arg = "RUN",
@@ -190,11 +191,12 @@ static int parse_cost(const char *text, struct bisect_cost *ret, struct err *e)
 {
 	const struct {
 		const char *key;
-		double *value;
-	} keys[] = {{"cold", &ret->build_cold_s},
-		    {"warm", &ret->build_warm_s},
-		    {"boot", &ret->boot_s},
-		    {"trial", &ret->trial_s}};
+		double least, *value;
+	} keys[] = {{"cold", 1, &ret->build_cold_s},
+		    {"warm", 1, &ret->build_warm_s},
+		    {"boot", 1, &ret->boot_s},
+		    {"trial", 1, &ret->trial_s},
+		    {"commit", 0, &ret->build_per_commit_s}};
 	auto_free char *copy = dup_or_null(text);
 	char *rest = copy;
 	char *word;
@@ -202,24 +204,27 @@ static int parse_cost(const char *text, struct bisect_cost *ret, struct err *e)
 	while (rest && (word = strsep(&rest, ","))) {
 		char *eq = strchr(word, '=');
 		bool is_known = false;
-		uint32_t s = 0;
-		int r;
 
 		if (eq)
 			*eq = '\0';
 		for (size_t i = 0; eq && i < ARRAY_SIZE(keys); i++) {
+			char *end = NULL;
+			double s = strtod(eq + 1, &end);
+
 			if (strcmp(word, keys[i].key) != 0)
 				continue;
-			r = parse_u32("--cost", eq + 1, 1, 1000000, &s, e);
-			if (r < 0)
-				return r;
+			if (end == eq + 1 || *end || !(s >= keys[i].least && s <= 1000000))
+				return err_set(e, ERR_USAGE, EINVAL,
+					       "--cost: %s=%s is not from %g to 1000000 seconds",
+					       word, eq + 1, keys[i].least);
 			*keys[i].value = s;
 			is_known = true;
 		}
 		if (!is_known)
 			return err_set(
 				e, ERR_USAGE, EINVAL,
-				"--cost: '%s' is not one of cold=, warm=, boot=, trial=", word);
+				"--cost: '%s' is not one of cold=, warm=, boot=, trial=, commit=",
+				word);
 	}
 	return 0;
 }

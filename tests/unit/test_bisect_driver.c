@@ -300,6 +300,43 @@ static void test_the_plan_says_how_much_there_is_to_do(void **state)
 	assert_contains(strbuf_str(&text), " h, if a cold build takes 900 s");
 }
 
+static void test_what_commits_between_builds_cost_is_noted_with_the_build(void **state)
+{
+	auto_free char *sha = bu_sha("c22");
+	auto_fake struct fake_bench f = bu_bench(sha);
+
+	(void)state;
+	for (unsigned has_cost = 0; has_cost < 2; has_cost++) {
+		auto_free char *dir = xasprintf("%s/between-%u", bu_dir, has_cost);
+		auto_bisect struct bisect *b = NULL;
+		struct bisect_setup s;
+		struct err e = {0};
+		unsigned n = 0;
+
+		bisect_setup_default(&s);
+		s.repo = xstrdup(bu_repo);
+		s.rig = xstrdup("rig");
+		s.scenario = xstrdup("scenario");
+		s.arch = xstrdup("x86_64");
+		s.failure = xstrdup("over-limit");
+		s.cost.build_per_commit_s = has_cost ? 0.5 : 0;
+		assert_int_equal(bisect_start(bu_w, dir, &s, "c0", "c40", &b, &e), 0);
+		bisect_setup_release(&s);
+		f.n_built = 0;
+		go_on(b, &f);
+		for (size_t i = 0; i < journal_n(bisect_journal_of(b)); i++) {
+			const json_t *o = journal_at(bisect_journal_of(b), i);
+			json_int_t between =
+				json_integer_value(json_object_get(o, "commits_between"));
+
+			n += between > 0;
+			/* 41 candidates: one for each of c1 … c40, and the one on the side */
+			assert_true(between <= 41);
+		}
+		assert_true(has_cost ? n > 3 : n == 0);
+	}
+}
+
 static int set_up(void **state)
 {
 	if (bu_set_up(state) < 0)
@@ -321,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_told_counts_and_is_in_the_log_for_git),
 		cmocka_unit_test(test_the_bad_end_without_the_culprit_is_tested_if_it_is_asked_for),
 		cmocka_unit_test(test_a_second_bisect_of_the_same_name_is_refused),
+		cmocka_unit_test(test_what_commits_between_builds_cost_is_noted_with_the_build),
 		cmocka_unit_test(test_the_plan_says_how_much_there_is_to_do),
 	};
 

@@ -142,6 +142,12 @@ struct bisect_next {
 /* Changes nothing. O(commits). */
 void bisect_core_next(const struct bisect_core *b, struct bisect_next *ret);
 
+/*
+ * Commits between this one and the last that was built, which build_per_commit_s counts; 0 if that
+ * is 0 or nothing was built.
+ */
+double bisect_core_distance(const struct bisect_core *b, uint32_t commit);
+
 /* Posterior probability that the commit is the first bad one; sums to 1 over all. */
 double bisect_core_probability(const struct bisect_core *b, uint32_t commit);
 /* Posterior probability that the commit is bad: 0 for BISECT_GOOD_END, 1 for the bad end. */
