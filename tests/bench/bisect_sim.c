@@ -335,14 +335,29 @@ static void apply(struct bisect_core *b, const struct bisect_event *ev)
 struct policy {
 	const char *name;
 	struct bisect_cost cost;
+	unsigned every; /* used for one in so many histories of each kind */
 	bool knows_rates;
+	bool is_same; /* nothing to find: all commits are good, or all bad, by turns */
 };
 
+#define WARM                                                                         \
+	{                                                                            \
+		.build_cold_s = 900, .build_warm_s = 60, .boot_s = 10, .trial_s = 30 \
+	}
+#define COLD                                                                          \
+	{                                                                             \
+		.build_cold_s = 900, .build_warm_s = 900, .boot_s = 10, .trial_s = 30 \
+	}
+#define FREE                  \
+	{                     \
+		.trial_s = 30 \
+	}
 static const struct policy policies[] = {
-	{"warm", {.build_cold_s = 900, .build_warm_s = 60, .boot_s = 10, .trial_s = 30}, false},
-	{"cold", {.build_cold_s = 900, .build_warm_s = 900, .boot_s = 10, .trial_s = 30}, false},
-	{"free", {.boot_s = 0, .trial_s = 30}, false},
-	{"free-known", {.boot_s = 0, .trial_s = 30}, true},
+	{.name = "warm", .cost = WARM, .every = 1},
+	{.name = "cold", .cost = COLD, .every = 1},
+	{.name = "free", .cost = FREE, .every = 2},
+	{.name = "free-known", .cost = FREE, .every = 1, .knows_rates = true},
+	{.name = "same", .cost = WARM, .every = 8, .is_same = true},
 };
 
 /* Settings of the core that the command line changes. */
@@ -406,13 +421,17 @@ static void run_core(const struct world *w, uint64_t seed, uint64_t number,
 		ev.kind = BISECT_EV_TRIAL;
 		ev.boot = boot++;
 		spent.boots++;
-		rate = boot_rate(w, &r, is_bad(w, next.commit));
+		rate = boot_rate(w, &r,
+				 policy->is_same ? number / 4 / policy->every % 2
+						 : is_bad(w, next.commit));
 		for (unsigned i = 0; i < next.trials_per_boot; i++) {
 			draw_trial(w, &r, rate, &ev);
 			apply(b, &ev);
 			spent.trials++;
 		}
 	}
+	if (!at99.is_there)
+		at99.spent = spent;
 	put_world(w, number, policy->name);
 	printf("\t%s\t%u\t%.2f\t%.2f", bisect_state_name(next.state), ends.trials, estimate.trials,
 	       estimate.builds);
@@ -608,10 +627,27 @@ static unsigned best_threshold(const double over[2], unsigned k)
 
 /* Up to k trials, each in a boot of its own; bad at the j-th failure, good once that is out of
    reach: no trial more than the answer needs. */
+static bool git_trials(const struct world *w, struct rng *r, bool bad, unsigned k, unsigned j,
+		       unsigned *trials)
+{
+	unsigned over = 0, passed = 0;
+
+	while (over < j && passed < k - j + 1) {
+		struct bisect_event ev;
+
+		draw_trial(w, r, boot_rate(w, r, bad), &ev);
+		over += ev.is_over;
+		passed += !ev.is_over;
+		++*trials;
+	}
+	return over >= j;
+}
+
 static void run_git(const struct world *w, uint64_t seed, uint64_t number, unsigned k,
 		    const char *rule, unsigned j)
 {
 	struct outcome o = {.is_there = true};
+	unsigned ends = 0;
 	char name[32];
 	struct git git;
 	struct rng r;
@@ -621,30 +657,23 @@ static void run_git(const struct world *w, uint64_t seed, uint64_t number, unsig
 		 seed ^ (number + 1) * 0x8CB92BA72F3D8DD7u ^ (uint64_t)k << 40 ^ (uint64_t)j << 50);
 	git_init(&git, &w->g, NULL);
 	while ((c = git_next(&git)) != GRAPH_NONE) {
-		unsigned over = 0, passed = 0;
-
 		o.spent.builds++;
 		if (w->is_unbuildable[c]) {
 			git_skip(&git, c);
 			continue;
 		}
-		while (over < j && passed < k - j + 1) {
-			struct bisect_event ev;
-
-			draw_trial(w, &r, boot_rate(w, &r, is_bad(w, c)), &ev);
-			over += ev.is_over;
-			passed += !ev.is_over;
-			o.spent.trials++;
-			o.spent.boots++;
-		}
-		git_tell(&git, c, over >= j);
+		git_tell(&git, c, git_trials(w, &r, is_bad(w, c), k, j, &o.spent.trials));
 	}
+	o.spent.boots = o.spent.trials;
+	/* apart, because git does not do it: what a look at both ends by the same rule takes */
+	for (unsigned side = 0; side < 2; side++)
+		(void)git_trials(w, &r, side, k, j, &ends);
 	/* the bad commit and, if it cannot say, the skipped ones that are left */
 	o.set = git_count(&git);
 	o.is_right = git.in[w->culprit] > 0;
 	(void)snprintf(name, sizeof(name), "git-%s-%u", rule, k);
 	put_world(w, number, name);
-	printf("\tdone\t0\t0\t0");
+	printf("\tdone\t%u\t0\t0", ends);
 	put_outcome(&o);
 	put_outcome(&o);
 	putchar('\n');
@@ -662,7 +691,8 @@ static int simulate(uint64_t seed, uint64_t first, uint64_t n, size_t n_max)
 
 		make_world(seed, i, n_max, &w);
 		for (size_t k = 0; k < ARRAY_SIZE(policies); k++)
-			run_core(&w, seed, i, &policies[k]);
+			if (i / 4 % policies[k].every == 0)
+				run_core(&w, seed, i, &policies[k]);
 		for (size_t k = 0; k < ARRAY_SIZE(repeats); k++) {
 			unsigned m = repeats[k];
 
