@@ -282,7 +282,51 @@ static const char *plain_words(const char *message)
 	return message;
 }
 
-static int translate(const struct yaml_doc *doc, struct said *s, cyaml_err_t code, struct err *e)
+/* The mapping that has, or would have, the key at this path; NULL if none can. */
+static const cyaml_schema_field_t *fields_around(const cyaml_schema_value_t *schema,
+						 const char *path)
+{
+	while (*path) {
+		const size_t len = strcspn(path, ".[");
+		const cyaml_schema_field_t *f;
+
+		if (*path == '[') {
+			if (schema->type != CYAML_SEQUENCE)
+				return NULL;
+			schema = schema->sequence.entry;
+			path += strcspn(path, "]");
+			path += *path == ']';
+			path += *path == '.';
+			continue;
+		}
+		if (schema->type != CYAML_MAPPING)
+			return NULL;
+		for (f = schema->mapping.fields; f->key; f++)
+			if (strlen(f->key) == len && memcmp(f->key, path, len) == 0)
+				break;
+		if (!f->key)
+			return schema->mapping.fields;
+		schema = &f->value;
+		path += len;
+		path += *path == '.';
+	}
+	return NULL;
+}
+
+static int unknown_key(const struct yaml_doc *doc, const cyaml_schema_value_t *schema,
+		       const char *path, struct err *e)
+{
+	const cyaml_schema_field_t *f = fields_around(schema, path);
+	auto_strbuf struct strbuf why = STRBUF_INIT;
+
+	strbuf_adds(&why, "unknown key");
+	for (size_t i = 0; f && f[i].key; i++)
+		strbuf_addf(&why, "%s%s", i ? ", " : "; there are ", f[i].key);
+	return complain(doc, path, true, strbuf_str(&why), e);
+}
+
+static int translate(const struct yaml_doc *doc, const cyaml_schema_value_t *schema, struct said *s,
+		     cyaml_err_t code, struct err *e)
 {
 	const bool is_about_list = code == CYAML_ERR_SEQUENCE_ENTRIES_MIN ||
 				   code == CYAML_ERR_SEQUENCE_ENTRIES_MAX ||
@@ -305,7 +349,7 @@ static int translate(const struct yaml_doc *doc, struct said *s, cyaml_err_t cod
 	if (key) {
 		path_of_frames(s, 0, path);
 		append_key(path, key);
-		return complain(doc, path, true, "unknown key", e);
+		return unknown_key(doc, schema, path, e);
 	}
 	path_of_frames(s, skips_entry ? 1 : 0, path);
 	if (after(s->message, "Mapping field already seen"))
@@ -407,7 +451,7 @@ int yaml_load(const char *path, const cyaml_schema_value_t *schema, void **ret_d
 	if (code == CYAML_ERR_OOM || code == CYAML_ERR_BAD_PARAM_NULL_DATA)
 		return err_set(e, ERR_INTERNAL, ENOMEM, "%s: %s", path, cyaml_strerror(code));
 	if (code != CYAML_OK)
-		return translate(doc, &said, code, e);
+		return translate(doc, schema, &said, code, e);
 	r = check_numbers(doc, schema, yaml_document_get_root_node(doc->tree), key, e);
 	if (r < 0) {
 		yaml_data_free(schema, data);
