@@ -148,6 +148,9 @@ static int pick(const char *root, const char *path, const char *to, const char *
 		err_clear(e);
 		r = file_read(from, PROGRAM_MAX, &bytes, e);
 	}
+	if (r == -ENOENT)
+		return err_set(e, ERR_RIG, ENOENT,
+			       "'%s' is not in the packages that this machine has it from", path);
 	if (r >= 0)
 		r = dir_make(folder, e);
 	if (r >= 0)

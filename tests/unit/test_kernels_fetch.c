@@ -255,6 +255,78 @@ static void test_a_registry_out_of_reach_is_said_to_be_the_reason(void **state)
 	setenv("STALLRIG_CACHE", old, 1);
 }
 
+/* The file of a package for arm64 with its own name as its content. */
+static void put_foreign(const char *root, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", root, name);
+
+	ku_puts(path, name);
+}
+
+static void expect_foreign(const char *dir, const char *name, const char *content)
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name);
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	struct err e = {0};
+
+	if (file_read(path, 4096, &text, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(strbuf_str(&text), content);
+}
+
+/* With this machine's own ldd and dpkg; env and libc are on each Debian. */
+static void make_env_for_arm64(void)
+{
+	static const char env[] = "/usr/bin/env";
+	static const char libc[] = "lib/aarch64-linux-gnu/libc.so.6";
+	static const char loader[] = "lib/ld-linux-aarch64.so.1";
+	auto_free char *own = ku_path("own/env");
+	auto_free char *all = xasprintf("bin/env\n%s\n%s\n", libc, loader);
+	auto_free char *programs = ku_path("cache/programs/arm64");
+	auto_strbuf struct strbuf bytes = STRBUF_INIT;
+	char *first = NULL, *again = NULL;
+	struct err e = {0};
+
+	put_foreign("coreutils-arm64", "usr/bin/env");
+	put_foreign("libc6-arm64", libc);
+	put_foreign("libc6-arm64", loader);
+	add_to_registry("coreutils-arm64", "coreutils", "9.1-1", "arm64", "libc6");
+	add_to_registry("libc6-arm64", "libc6", "2.36-9", "arm64", "");
+
+	if (foreign_program_ensure(&ku_ctx, "arm64", env, &first, &e) < 0)
+		fail_msg("%s", e.text);
+	expect_foreign(first, "files", all);
+	expect_foreign(first, "bin/env", "usr/bin/env");
+	expect_foreign(first, libc, libc);
+	expect_foreign(first, loader, loader);
+
+	ku_said[0] = '\0';
+	assert_int_equal(foreign_program_ensure(&ku_ctx, "arm64", env, &again, &e), 0);
+	assert_string_equal(again, first);
+	assert_string_equal(ku_said, "");
+	free(first);
+	free(again);
+
+	/* somebody's own program is in no package */
+	assert_int_equal(file_read(env, PROGRAM_MAX, &bytes, &e), 0);
+	strbuf_adds(&bytes, "\n"); /* another digest */
+	ku_put("own/env", bytes.data, bytes.len);
+	assert_int_equal(chmod(own, 0755), 0);
+	assert_int_equal(foreign_program_ensure(&ku_ctx, "arm64", own, &first, &e), -ENOENT);
+	ku_expect_error(&e, ERR_RIG, "program '/");
+	ku_expect_error(&e, ERR_RIG, "' is not in the packages that this machine has it from");
+	assert_int_equal(ku_count(programs, ".tmp-"), 0);
+	assert_int_equal(ku_count(programs, "env-"), 1);
+}
+
+static void test_a_program_for_another_arch_is_out_of_the_same_packages(void **state)
+{
+	(void)state;
+	if (strcmp(kernels_host_arch(), "x86_64") != 0)
+		skip();
+	make_env_for_arm64();
+}
+
 static void test_two_fetches_at_once_make_one_build(void **state)
 {
 	pid_t pids[2];
@@ -324,6 +396,7 @@ int main(void)
 		cmocka_unit_test_setup(test_bad_specs_are_refused_with_what_they_are, empty_store),
 		cmocka_unit_test_setup(test_a_registry_out_of_reach_is_said_to_be_the_reason,
 				       empty_store),
+		cmocka_unit_test(test_a_program_for_another_arch_is_out_of_the_same_packages),
 		cmocka_unit_test_setup(test_two_fetches_at_once_make_one_build, empty_store),
 		cmocka_unit_test_setup(test_a_full_disk_is_named_and_leaves_nothing, empty_store),
 	};
