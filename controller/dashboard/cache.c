@@ -9,7 +9,7 @@
 struct answer {
 	char *key; /* owned; NULL = free */
 	int64_t state;
-	int64_t made_wall_ns, fresh_ns;
+	int64_t made_wall_ns, settled_ns, fresh_ns;
 	uint64_t used; /* larger = later */
 	const char *type;
 	struct strbuf body;
@@ -67,12 +67,13 @@ bool cache_get(struct cache *c, const struct request *rq, int64_t state, int64_t
 {
 	auto_free char *key = key_of(rq);
 	struct answer *a = find(c, key);
+	int64_t age_ns;
 
 	if (!a)
 		return false;
 	/* a clock that was put back makes everything old */
-	if (a->state != state || now_wall_ns < a->made_wall_ns ||
-	    now_wall_ns - a->made_wall_ns >= a->fresh_ns) {
+	age_ns = now_wall_ns - a->made_wall_ns;
+	if (age_ns < 0 || age_ns >= (a->state == state ? a->fresh_ns : a->settled_ns)) {
 		drop(c, a);
 		return false;
 	}
@@ -123,6 +124,7 @@ void cache_put(struct cache *c, const struct request *rq, int64_t state, int64_t
 	a->key = take(key);
 	a->state = state;
 	a->made_wall_ns = now_wall_ns;
+	a->settled_ns = rp->settled_ns;
 	a->fresh_ns = rp->fresh_ns;
 	a->used = ++c->n_used;
 	a->type = rp->type;

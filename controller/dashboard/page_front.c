@@ -541,6 +541,7 @@ int page_front(struct site *s, const struct request *rq, struct reply *rp, struc
 	page_begin(&rp->body, rq, NAV_FRONT, "Worst delays", false);
 	add_front(&rp->body, rq, &f);
 	page_end(&rp->body, rq);
+	rp->settled_ns = SETTLED_NS;
 	rp->fresh_ns = FRESH_NS;
 	return 0;
 }
@@ -641,6 +642,7 @@ int api_front(struct site *s, const struct request *rq, struct reply *rp, struct
 	set(obj, "quarantined_rigs", array);
 	free(changes.changes);
 	reply_json(rp, obj);
+	rp->settled_ns = SETTLED_NS;
 	rp->fresh_ns = FRESH_NS;
 	return 0;
 }

@@ -248,6 +248,7 @@ int page_trend(struct site *s, const struct request *rq, struct reply *rp, struc
 	strbuf_adds(out, "</section>\n");
 	r = add_data(s, rq, out, api_trend, e);
 	page_end(out, rq);
+	rp->settled_ns = SETTLED_NS;
 	rp->fresh_ns = FRESH_NS;
 	return r;
 }
@@ -303,6 +304,7 @@ int api_trend(struct site *s, const struct request *rq, struct reply *rp, struct
 	strbuf_adds(&rp->body, "{\"points\":[");
 	add_points(&rp->body, &t, is_change);
 	strbuf_adds(&rp->body, "]}\n");
+	rp->settled_ns = SETTLED_NS;
 	rp->fresh_ns = FRESH_NS;
 	return 0;
 }

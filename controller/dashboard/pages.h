@@ -62,6 +62,8 @@ int send_asset(struct site *s, const struct request *rq, struct reply *rp, struc
 /* While the store stays as it is, only the clock makes an answer old: which night is tonight, which
    run has gone silent. */
 #define FRESH_NS (10 * NSEC_PER_SEC)
+/* What costs tens of milliseconds is not made anew for each of a lab's writes. */
+#define SETTLED_NS NSEC_PER_SEC
 
 /* The reply is this value; it is dropped. */
 void reply_json(struct reply *rp, json_t *value);

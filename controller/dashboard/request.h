@@ -51,6 +51,7 @@ struct reply {
 	char *etag;               /* owned; NULL = none */
 	char error[ERR_TEXT_MAX]; /* what went wrong, if the status says so */
 	int64_t fresh_ns; /* how long it stays right while the store does not change; 0 = unknown */
+	int64_t settled_ns;         /* how long it may be given although the store has changed */
 	bool is_immutable;          /* its URL holds a hash: may be kept for ever */
 	struct live *live;          /* sent as it comes; not owned */
 	struct action_order *order; /* to be carried out before there is an answer; owned */

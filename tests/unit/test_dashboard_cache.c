@@ -18,16 +18,23 @@ static struct request ask(const char *path, const char *key, const char *value)
 	return rq;
 }
 
-static void put(struct cache *c, struct request rq, int64_t state, int64_t now_ns, int64_t fresh_ns,
-		const char *body, size_t n)
+static void put_settled(struct cache *c, struct request rq, int64_t state, int64_t now_ns,
+			int64_t settled_ns, int64_t fresh_ns, const char *body, size_t n)
 {
 	struct reply rp = REPLY_INIT;
 
 	rp.type = "text/plain";
 	rp.fresh_ns = fresh_ns;
+	rp.settled_ns = settled_ns;
 	strbuf_add(&rp.body, body, n);
 	cache_put(c, &rq, state, now_ns, &rp);
 	reply_release(&rp);
+}
+
+static void put(struct cache *c, struct request rq, int64_t state, int64_t now_ns, int64_t fresh_ns,
+		const char *body, size_t n)
+{
+	put_settled(c, rq, state, now_ns, 0, fresh_ns, body, n);
 }
 
 /* The kept body, NULL if there is none. Caller frees. */
@@ -72,6 +79,30 @@ static void test_an_answer_is_given_again_until_store_or_clock_make_it_old(void 
 		assert_int_equal(body != NULL, cases[i].is_kept);
 		if (body)
 			assert_string_equal(body, "whole");
+		cache_free(c);
+	}
+}
+
+static void test_an_answer_that_settles_outlives_changes_of_the_store_for_a_while(void **state)
+{
+	static const struct {
+		int64_t state, now_ns;
+		bool is_kept;
+	} cases[] = {
+		{7, 100 * SECOND, true},      {8, 100 * SECOND, true}, {9, 101 * SECOND - 1, true},
+		{8, 101 * SECOND, false},     {7, 101 * SECOND, true}, {7, 110 * SECOND, false},
+		{8, 100 * SECOND - 1, false}, /* the clock was put back */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cache *c = cache_new();
+		auto_free char *body = NULL;
+
+		put_settled(c, ask("/a", NULL, NULL), 7, 100 * SECOND, SECOND, 10 * SECOND, "whole",
+			    5);
+		body = get(c, ask("/a", NULL, NULL), cases[i].state, cases[i].now_ns);
+		assert_int_equal(body != NULL, cases[i].is_kept);
 		cache_free(c);
 	}
 }
@@ -163,6 +194,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_answer_is_given_again_until_store_or_clock_make_it_old),
+		cmocka_unit_test(
+			test_an_answer_that_settles_outlives_changes_of_the_store_for_a_while),
 		cmocka_unit_test(test_no_two_questions_are_taken_for_one),
 		cmocka_unit_test(test_what_does_not_say_how_long_it_is_right_is_not_kept),
 		cmocka_unit_test(test_the_one_used_longest_ago_makes_room),

@@ -527,7 +527,14 @@ static void test_an_answer_costs_nothing_twice_and_follows_the_store(void **stat
 		run_judge(r);
 		assert_int_equal(store_run_update(st, r, &e), 0);
 	}
-	newer = ask(b, request);
+	/* the old one may be given for a second more */
+	for (int i = 0; i < 600; i++) {
+		free(newer);
+		newer = ask(b, request);
+		if (strncmp(newer, "HTTP/1.1 304", 12) != 0)
+			break;
+		usleep(50000);
+	}
 	assert_status(newer, 200);
 	assert_contains(newer, "20261130-121754-b7c1");
 }
