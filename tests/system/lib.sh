@@ -162,4 +162,17 @@ done
 set -- "${args[@]}"'
 }
 
+# serve OPTIONS…: a server in the background, its process in $server, its address in $work/url
+serve() {
+	"$stallrig" serve --port 0 "$@" >"$work/url" 2>"$work/err" &
+	# shellcheck disable=SC2034 # for the caller
+	server=$!
+	for _ in $(seq 300); do
+		[ -s "$work/url" ] && return
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	fail "the server does not start"
+}
+
 done_ok() { echo "$n_checks passed, 0 failed"; }
