@@ -28,7 +28,7 @@ prints "UNTESTABLE: the build command failed: no such header"
 # 126 and 127 of a command are no "bad"
 expect 125 "${step[@]}" 'no-such-command'
 expect 129 "${step[@]}" 'exit 130'
-says "the build command wants the bisect to stop (status 130)"
+says "the build command wants all to stop (status 130)"
 # git itself: nothing can be tested, so it names no commit
 git -C "$repo" bisect start c5 c0 >/dev/null
 status=0
