@@ -282,7 +282,7 @@ void page_end(struct strbuf *out, const struct request *rq)
 	} else {
 		strbuf_adds(out, "<a href=\"");
 		page_root(out, rq);
-		strbuf_adds(out, "api/v1/openapi.json\">JSON API</a> · ");
+		strbuf_adds(out, "api/v1/openapi.json\">JSON API</a><span> · </span>");
 	}
 	strbuf_adds(out,
 		    "stallrig " STALLRIG_VERSION ". Times are UTC.</footer>\n</body></html>\n");

@@ -63,7 +63,8 @@ static bool is_of_cut(const struct trial_delay *d, double offset_ms)
 
 static struct scale scale_of(const struct trial *t, double offset_ms, int64_t limit_us)
 {
-	struct scale sc = {.from_ms = 0, .to_ms = (double)limit_us / 1000.0 * 1.5};
+	const double limit_ms = (double)limit_us / 1000.0 * 1.5;
+	struct scale sc = {.from_ms = 0, .to_ms = 0};
 	double margin;
 
 	for (size_t i = 0; i < t->n_moments; i++)
@@ -81,6 +82,8 @@ static struct scale scale_of(const struct trial *t, double offset_ms, int64_t li
 		widen(&sc, (double)d->due_us / 1000.0 + offset_ms);
 		widen(&sc, (double)(d->due_us + d->us) / 1000.0 + offset_ms);
 	}
+	/* the limit, unless what happened would be small before it */
+	widen(&sc, sc.to_ms > 0 && limit_ms > 2 * sc.to_ms ? 2 * sc.to_ms : limit_ms);
 	margin = (sc.to_ms - sc.from_ms) * 0.04;
 	sc.from_ms -= margin;
 	sc.to_ms += 3 * margin; /* room for a word behind the last bar */
@@ -116,10 +119,12 @@ static void begin_lane(struct strbuf *out, const struct scale *sc, const char *c
 			    fabs(ms) < step / 2 ? "zero" : "grid", pct(sc, ms), pct(sc, ms));
 }
 
-/* So that a word at either end stays inside. */
-static const char *anchor_of(double x_pct)
+/* A number below a line of the grid; none where it would stand over the edge. */
+static void add_tick(struct strbuf *out, double x_pct, double value)
 {
-	return x_pct > 95 ? "end" : x_pct < 2 ? "start" : "middle";
+	if (x_pct <= 96)
+		strbuf_addf(out, "<text x=\"%.2f%%\" y=\"66%%\" text-anchor=%s>%g</text>", x_pct,
+			    x_pct < 2 ? "start" : "middle", value);
 }
 
 static void add_axis(struct strbuf *out, const struct scale *sc)
@@ -128,8 +133,7 @@ static void add_axis(struct strbuf *out, const struct scale *sc)
 
 	strbuf_adds(out, "<div class=name>ms after the cut</div><svg class=\"lane axis\">");
 	for (double ms = ceil(sc->from_ms / step) * step; ms < sc->to_ms; ms += step)
-		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=%s>%g</text>", pct(sc, ms),
-			    anchor_of(pct(sc, ms)), fabs(ms) < step / 2 ? 0 : ms);
+		add_tick(out, pct(sc, ms), fabs(ms) < step / 2 ? 0 : ms);
 	strbuf_adds(out, "</svg>\n");
 }
 
@@ -150,7 +154,7 @@ static void add_mark(struct strbuf *out, const struct scale *sc, double ms, cons
 	html_text(out, title);
 	strbuf_addf(out,
 		    "</title><line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=0 y2=\"100%%\" />"
-		    "<text x=\"%.2f%%\" dx=%d y=19 text-anchor=%s>",
+		    "<text x=\"%.2f%%\" dx=%d y=\"66%%\" text-anchor=%s>",
 		    x, x, x, x > 70 ? -4 : 4, x > 70 ? "end" : "start");
 	html_text(out, word);
 	strbuf_adds(out, "</text></g>");
@@ -288,15 +292,15 @@ static void add_delay_bar(struct strbuf *out, const struct trial *t, const struc
 	strbuf_addf(out,
 		    "<a href=\"#" LINE_ID "%" PRIu64 "\" id=" DELAY_ID "%zu class=\"delay %s\">"
 		    "<title>due %.1f ms, ran %.1f ms after the cut: %.1f ms late%s%s</title>"
-		    "<rect x=\"%.2f%%\" width=\"%.2f%%\" y=5 height=16 rx=2 />",
+		    "<rect x=\"%.2f%%\" width=\"%.2f%%\" y=\"18%%\" height=\"57%%\" rx=2 />",
 		    d->offset, index, d->us > limit_us ? "over" : "under", from_ms, to_ms,
 		    (double)d->us / 1000.0, d->is_live ? ", still waiting then" : "",
 		    d->is_suspect ? ", line damaged" : "", x, width < 0.3 ? 0.3 : width);
 	if (width > 12)
-		strbuf_addf(out, "<text class=in x=\"%.2f%%\" dx=6 y=18>%.0f ms</text>", x,
+		strbuf_addf(out, "<text class=in x=\"%.2f%%\" dx=6 y=\"64%%\">%.0f ms</text>", x,
 			    (double)d->us / 1000.0);
 	else if (d->us > limit_us && has_room(t, d, sc, offset_ms))
-		strbuf_addf(out, "<text x=\"%.2f%%\" dx=4 y=18>%.0f ms</text>", x + width,
+		strbuf_addf(out, "<text x=\"%.2f%%\" dx=4 y=\"64%%\">%.0f ms</text>", x + width,
 			    (double)d->us / 1000.0);
 	strbuf_adds(out, "</a>");
 }
@@ -386,8 +390,7 @@ static void add_load(struct strbuf *out, const struct trial *t)
 	add_curve(out, t, &sc);
 	strbuf_adds(out, "<div class=name>s before the cut</div><svg class=\"lane axis\">");
 	for (double ms = ceil(sc.from_ms / step) * step; ms <= sc.to_ms; ms += step)
-		strbuf_addf(out, "<text x=\"%.2f%%\" y=16 text-anchor=%s>%g</text>", pct(&sc, ms),
-			    anchor_of(pct(&sc, ms)), fabs(ms) / 1000);
+		add_tick(out, pct(&sc, ms), fabs(ms) / 1000);
 	strbuf_adds(out, "</svg>\n</div>\n");
 }
 

@@ -98,11 +98,13 @@
 	});
 	const utc = (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC");
 
-	const axes = (yValues) => {
-		const stroke = colour("--dim");
+	/* a wall screen is read from afar: charts grow with the page's type */
+	const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+	const axes = (x, y) => {
 		const grid = {stroke: colour("--line"), width: 1};
+		const both = {stroke: colour("--dim"), grid, ticks: grid, font: `${rem() * .78}px system-ui, "Noto Sans", "DejaVu Sans", sans-serif`};
 
-		return [{stroke, grid, ticks: grid, values: timeValues}, {stroke, grid, ticks: grid, size: 70, values: yValues}];
+		return [{...both, size: rem() * 3, ...x}, {...both, size: rem() * 4.4, ...y}];
 	};
 
 	const size = (box) => ({width: Math.max(200, box.clientWidth), height: Math.max(280, Math.min(560, innerHeight * .5))});
@@ -187,7 +189,7 @@
 					}
 					ctx.fillStyle = ctx.strokeStyle = colours[p.verdict] || dim;
 					spread(u, ctx, p, x);
-					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), (isDense ? 2 : 4) * devicePixelRatio);
+					drawPoint(ctx, p.verdict, x, u.valToPos(p.worst_ms, "y", true), (isDense ? .125 : .25) * rem() * devicePixelRatio);
 				});
 				ctx.restore();
 			};
@@ -197,7 +199,7 @@
 				tzDate: utc,
 				/* room for the marks at both ends */
 				scales: {x: {time: true, range: (u, from, to) => [from - (to - from || 7200) * .02, to + (to - from || 7200) * .02]}, y: {distr: 3}},
-				axes: axes((u, values) => values.map((v) => v === null || !/^[125]/.test(String(v).replace(/^0\.0*/, "")) ? "" : ms(v))),
+				axes: axes({values: timeValues, space: rem() * 5}, {values: logAxis}),
 				series: [
 					{value: (u, v) => v === null ? "" : new Date(v * 1000).toISOString().slice(0, 16).replace("T", " ")},
 					{label: "worst", stroke: dim, width: 0, points: {show: false}, paths: () => null, value: (u, v) => ms(v)},
@@ -257,11 +259,10 @@
 	const distribution = async (box, url, make) => {
 		const runs = (await fetchJson(url)).runs;
 		const {x, rows, extra, y = {range: (u, min, max) => [0, max * 1.05]}, yValues, incrs} = make(runs);
-		const stroke = colour("--dim"), grid = {stroke: colour("--line"), width: 1};
 		const chart = new uPlot({
 			...size(box),
 			scales: {x: {time: false, distr: 3}, y},
-			axes: [{stroke, grid, ticks: grid, values: logAxis}, {stroke, grid, ticks: grid, ...(yValues ? {values: yValues, size: 70} : {}), ...(incrs ? {incrs} : {})}],
+			axes: axes({values: logAxis}, {...(yValues ? {values: yValues} : {}), ...(incrs ? {incrs} : {})}),
 			series: [{label: "delay", value: (u, v) => ms(v)}, ...runs.map((r, i) => ({
 				label: `${r.kernel_name} on ${r.run.rig}, ${r.run.started.slice(5, 16).replace("T", " ")}`, stroke: palette()[i], width: 2,
 				dash: [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 2]][i],
