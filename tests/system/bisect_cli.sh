@@ -44,6 +44,14 @@ expect 129 "${start[@]}" --revert --confirm 0
 says "--revert"
 expect 129 "${start[@]}" --probability 100
 says "50..99.99"
+for cost in commit=-1 commit=x boot=0.5 warm=1000001 cold=; do
+	expect 129 "${start[@]}" --dry-run --cost "trial=5,$cost"
+	says "--cost: $cost is not from "
+done
+expect 129 "${start[@]}" --dry-run --cost hours=3
+says "--cost: 'hours' is not one of cold="
+expect 0 "${start[@]}" --dry-run --cost cold=100.5,commit=0.02
+prints "a cold build takes 100 s"
 expect 129 "$stallrig" bisect status
 says "there is no bisect"
 expect 0 "${start[@]}" --revert --dry-run

@@ -207,12 +207,10 @@ static inline void fake_release(struct fake_bench *f)
 }
 #define auto_fake __attribute__((cleanup(fake_release)))
 
-static inline struct bisect *bu_start_as(const char *name, const char *bad, bool has_revert)
+/* What a test needs; the rest as bisect_setup_default() has it. */
+static inline struct bisect_setup bu_setup(void)
 {
-	auto_free char *dir = xasprintf("%s/%s", bu_dir, name);
 	struct bisect_setup s;
-	struct bisect *b = NULL;
-	struct err e = {0};
 
 	bisect_setup_default(&s);
 	s.repo = xstrdup(bu_repo);
@@ -220,22 +218,33 @@ static inline struct bisect *bu_start_as(const char *name, const char *bad, bool
 	s.scenario = xstrdup("scenario");
 	s.arch = xstrdup("x86_64");
 	s.failure = xstrdup("over-limit");
-	s.has_revert = has_revert;
+	return s;
+}
+
+/* Starts c0..cN in a folder of this name; takes the setup. */
+static inline struct bisect *bu_start_as(const char *name, const char *bad, struct bisect_setup s)
+{
+	auto_free char *dir = xasprintf("%s/%s", bu_dir, name);
+	struct bisect *b = NULL;
+	struct err e = {0};
+
 	if (bisect_start(bu_w, dir, &s, "c0", bad, &b, &e) < 0)
 		fail_msg("%s", e.text);
 	bisect_setup_release(&s);
 	return b;
 }
 
-/* Starts c0..cN in a folder of this name. */
 static inline struct bisect *bu_start(const char *name, const char *bad)
 {
-	return bu_start_as(name, bad, false);
+	return bu_start_as(name, bad, bu_setup());
 }
 
 static inline struct bisect *bu_start_reverting(const char *name, const char *bad)
 {
-	return bu_start_as(name, bad, true);
+	struct bisect_setup s = bu_setup();
+
+	s.has_revert = true;
+	return bu_start_as(name, bad, s);
 }
 
 static inline struct bisect *bu_open(const char *name)

@@ -307,21 +307,13 @@ static void test_what_commits_between_builds_cost_is_noted_with_the_build(void *
 
 	(void)state;
 	for (unsigned has_cost = 0; has_cost < 2; has_cost++) {
-		auto_free char *dir = xasprintf("%s/between-%u", bu_dir, has_cost);
+		auto_free char *name = xasprintf("between-%u", has_cost);
+		struct bisect_setup s = bu_setup();
 		auto_bisect struct bisect *b = NULL;
-		struct bisect_setup s;
-		struct err e = {0};
 		unsigned n = 0;
 
-		bisect_setup_default(&s);
-		s.repo = xstrdup(bu_repo);
-		s.rig = xstrdup("rig");
-		s.scenario = xstrdup("scenario");
-		s.arch = xstrdup("x86_64");
-		s.failure = xstrdup("over-limit");
 		s.cost.build_per_commit_s = has_cost ? 0.5 : 0;
-		assert_int_equal(bisect_start(bu_w, dir, &s, "c0", "c40", &b, &e), 0);
-		bisect_setup_release(&s);
+		b = bu_start_as(name, "c40", s);
 		f.n_built = 0;
 		go_on(b, &f);
 		for (size_t i = 0; i < journal_n(bisect_journal_of(b)); i++) {
