@@ -68,7 +68,8 @@ static void watch_line(struct kernel_watch *wt, const char *line, nsec_t t_ns)
 		       strstr(line, "reboot: System halted") != NULL;
 }
 
-/* A prompt waits at the end of its line. */
+/* Whether the line ends with the prompt so far. What only looks like it does no harm: whoever logs
+   in looks closer. */
 static bool is_at_prompt(const struct kernel_watch *wt)
 {
 	const size_t n = wt->prompt ? strlen(wt->prompt) : 0;
@@ -90,8 +91,9 @@ static void on_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
 		}
 		if (isprint((unsigned char)p[i]))
 			wt->line[wt->len++] = p[i];
+		/* what follows at once may be the kernel's */
+		wt->is_ready |= is_at_prompt(wt);
 	}
-	wt->is_ready |= is_at_prompt(wt);
 }
 
 int kernel_watch_begin(struct kernel_watch *wt, struct waiter *w, struct port *port, struct err *e)

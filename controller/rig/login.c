@@ -67,12 +67,25 @@ static void keep_last_line(struct round *rd, struct strbuf *before)
 	talk_last_line(before->data, rd->said, sizeof(rd->said));
 }
 
-/* "Last login: …" is no prompt: a prompt is followed by nothing. */
-static int is_at_end(struct login *l, struct err *e)
+/* "[   12.345678] …": the kernel has no regard for prompts. */
+static bool is_kernel_line(const char *text)
+{
+	if (*text++ != '[')
+		return false;
+	text += strspn(text, " ");
+	return strspn(text, "0123456789") > 0;
+}
+
+/*
+ * "Last login: …" is no prompt: a prompt is followed by nothing, or by what the kernel says. Nor is
+ * one that comes again: what was typed ahead has answered it.
+ */
+static int is_at_end(struct login *l, const char *prompt, struct err *e)
 {
 	int r = waiter_sleep(l->w, AT_END_NS, e);
+	const char *rest = talk_text(l->talk);
 
-	return r < 0 ? r : !*talk_text(l->talk);
+	return r < 0 ? r : !*rest || (is_kernel_line(rest) && !strstr(rest, prompt));
 }
 
 static int on_login_prompt(struct login *l, struct round *rd, struct err *e)
@@ -165,7 +178,7 @@ static int reach_shell(struct login *l, nsec_t deadline_ns, struct err *e)
 		if (at == PANIC)
 			return err_set(e, ERR_KERNEL, ECHILD,
 				       "the kernel panicked during the login");
-		r = is_at_end(l, e);
+		r = is_at_end(l, texts[at], e);
 		if (r <= 0)
 			continue;
 		if (at == AT_SHELL)

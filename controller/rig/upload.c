@@ -21,18 +21,19 @@
 static const char *const functions[] = {
 	"sr_a(){ echo @up $sr_k $sr_i.;}",
 	/* <sha256 of the file> <name of its parts> <compressed bytes> */
-	"sr_o(){ sr_i=$2;sr_p=$sr_d/$2.part;sr_k=0;if [ -f $sr_d/$1 ];then "
+	"sr_o(){ sr_i=$2;sr_n=$3;sr_p=$sr_d/$2.part;sr_k=0;if [ -f $sr_d/$1 ];then "
 	"case $(sha256sum <$sr_d/$1) in $1*)touch $sr_d/$1;echo @have.;return;;esac;"
-	"rm -f $sr_d/$1;fi;if [ -f $sr_p ];then sr_s=$(wc -c <$sr_p);"
-	"if [ $((sr_s%sr_z)) = 0 ]||[ $((sr_s)) = $3 ];then sr_k=$(((sr_s+sr_z-1)/sr_z));"
+	"rm -f $sr_d/$1;fi;if [ -f $sr_p ];then sr_s=$(($(wc -c <$sr_p)));"
+	"if [ $((sr_s%sr_z)) = 0 ]||[ $sr_s = $sr_n ];then sr_k=$(((sr_s+sr_z-1)/sr_z));"
 	"else rm -f $sr_p;fi;fi;sr_a;}",
-	/* <block> <base64> */
-	"sr_b(){ if [ $1 = $sr_k ];then if printf %s $2|base64 -d >>$sr_p;then sr_k=$((sr_k+1));"
-	"else rm -f $sr_p;sr_k=0;sr_a;return 1;fi;fi;sr_a;}",
+	/* <block> <base64>; that it was written shows in the size only: busybox ends with 0 */
+	"sr_b(){ if [ $1 = $sr_k ];then printf %s $2|base64 -d >>$sr_p;sr_k=$((sr_k+1));"
+	"sr_s=$(($(wc -c <$sr_p)));if [ $sr_s != $((sr_k*sr_z)) ]&&[ $sr_s != $sr_n ];then "
+	"rm -f $sr_p;sr_k=0;echo no room for $sr_p;return 1;fi;fi;sr_a;}",
 	/* <sha256 of the file> */
 	"sr_e(){ if [ ! -f $sr_d/$1 ];then gzip -dc <$sr_p >$sr_p.x;"
 	"case $(sha256sum <$sr_p.x) in $1*)chmod 755 $sr_p.x&&mv $sr_p.x $sr_d/$1;;"
-	"*)rm -f $sr_p.x;esac;rm -f $sr_p;fi;[ -f $sr_d/$1 ]&&echo @have.||sr_o $1 $sr_i 0;}",
+	"*)rm -f $sr_p.x;esac;rm -f $sr_p;fi;[ -f $sr_d/$1 ]&&echo @have.||sr_o $1 $sr_i $sr_n;}",
 };
 
 static void tell(const struct upload *u, const char *fmt, ...) printf_like(2, 3);

@@ -5,6 +5,7 @@
  * line that loses characters and has the kernel's lines in between. The getty is a script: the real
  * one is in tests/fixtures/login.py.
  */
+#include "../../controller/rig/bring_in.h"
 #include "../../controller/rig/login.h"
 #include "../../controller/rig/upload.h"
 #include "base/child.h"
@@ -37,7 +38,61 @@ struct fixture {
 	unsigned noise_every; /* bytes from the target between lines of noise */
 	unsigned n_to, n_from;
 	bool is_cut; /* nothing gets through any more */
+	/* a line of 115200 baud: what has come from the target and is on its way */
+	unsigned bytes_per_s; /* 0 = it takes no time */
+	struct strbuf on_way_to, on_way_from;
+	nsec_t free_to_ns, free_from_ns; /* when the line is free again */
+	struct waiter_timer tick;
+	size_t n_line_to, n_line_from; /* bytes that went through */
 };
+
+#define FIFO        16   /* of a UART */
+#define UART_BUFFER 4096 /* UART_XMIT_SIZE */
+
+/* Lets through what its time has come for. */
+static void pass(struct fixture *f, struct strbuf *way, nsec_t *free_ns, int fd, size_t *count)
+{
+	const nsec_t now_ns = waiter_now(f->w);
+
+	while (way->len && *free_ns <= now_ns) {
+		const size_t n = way->len < FIFO ? way->len : FIFO;
+
+		assert_int_equal(write(fd, strbuf_str(way), n), n);
+		strbuf_consume(way, n);
+		*count += n;
+		*free_ns += (nsec_t)n * NSEC_PER_SEC / f->bytes_per_s;
+	}
+}
+
+static void on_tick(void *self)
+{
+	struct fixture *f = self;
+
+	pass(f, &f->on_way_to, &f->free_to_ns, f->master, &f->n_line_to);
+	pass(f, &f->on_way_from, &f->free_from_ns, f->theirs, &f->n_line_from);
+	/* a UART's buffer in the kernel: who writes more has to wait */
+	waiter_set_events(f->w, f->master, f->on_way_from.len < UART_BUFFER ? POLLIN : 0);
+	f->tick.at_ns = waiter_now(f->w) + NSEC_PER_MSEC;
+	assert_int_equal(waiter_timer_set(f->w, &f->tick, NULL), 0);
+}
+
+/* Puts bytes on the line in one direction. */
+static void put_on(struct fixture *f, struct strbuf *way, nsec_t *free_ns, const void *bytes,
+		   size_t n)
+{
+	const nsec_t now_ns = waiter_now(f->w);
+
+	if (!way->len && *free_ns < now_ns)
+		*free_ns = now_ns;
+	strbuf_add(way, bytes, n);
+}
+
+static void set_pace(struct fixture *f, unsigned bytes_per_s)
+{
+	f->bytes_per_s = bytes_per_s;
+	f->tick = (struct waiter_timer){.fire = on_tick, .self = f};
+	on_tick(f);
+}
 
 static int to_target(void *self, short revents, struct err *e)
 {
@@ -55,13 +110,17 @@ static int to_target(void *self, short revents, struct err *e)
 			f->drops_left--;
 			continue;
 		}
-		assert_int_equal(write(f->master, &buf[i], 1), 1);
+		if (f->bytes_per_s)
+			put_on(f, &f->on_way_to, &f->free_to_ns, &buf[i], 1);
+		else
+			assert_int_equal(write(f->master, &buf[i], 1), 1);
 	}
 	return 0;
 }
 
 static int from_target(void *self, short revents, struct err *e)
 {
+	auto_strbuf struct strbuf out = STRBUF_INIT;
 	struct fixture *f = self;
 	char buf[512];
 	ssize_t n = read(f->master, buf, sizeof(buf));
@@ -73,10 +132,18 @@ static int from_target(void *self, short revents, struct err *e)
 		waiter_remove(f->w, f->master);
 		return 0;
 	}
+	/* at once: a socket has room for few writes, whatever their size */
 	for (ssize_t i = 0; i < n && !f->is_cut; i++) {
 		if (f->noise_every && ++f->n_from % f->noise_every == 0)
-			assert_int_equal(write(f->theirs, NOISE, strlen(NOISE)), strlen(NOISE));
-		assert_int_equal(write(f->theirs, &buf[i], 1), 1);
+			strbuf_adds(&out, NOISE);
+		strbuf_add(&out, &buf[i], 1);
+	}
+	if (f->bytes_per_s) {
+		put_on(f, &f->on_way_from, &f->free_from_ns, strbuf_str(&out), out.len);
+		if (f->on_way_from.len >= UART_BUFFER)
+			waiter_set_events(f->w, f->master, 0);
+	} else {
+		assert_int_equal(write(f->theirs, strbuf_str(&out), out.len), out.len);
 	}
 	return 0;
 }
@@ -137,6 +204,8 @@ static int teardown(void **state)
 	free(f->cfg.folder);
 	strbuf_release(&f->seen);
 	strbuf_release(&f->sent);
+	strbuf_release(&f->on_way_to);
+	strbuf_release(&f->on_way_from);
 	unit_rmdir(f->dir);
 	free(f);
 	return 0;
@@ -332,6 +401,19 @@ static void test_a_password_that_is_echoed_is_kept_by_nobody(void **state)
 	assert_contains(strbuf_str(&f->seen), "gehei geheim 2");
 }
 
+static void test_the_kernel_has_no_regard_for_prompts(void **state)
+{
+	struct fixture *f = *state;
+
+	/* each prompt has a line of the kernel behind it at once, and none comes twice */
+	start(f,
+	      "u=; while [ -z \"$u\" ]; do printf 'login: [   12.345678] usb 1-1: new\\n'; read u; done\n"
+	      "printf 'Password: [   13.345678] usb 1-1: # gone\\n'; read p\n"
+	      "[ \"$u$p\" = 'root" SECRET "' ] && " BUSYBOX_SH,
+	      SECRET);
+	must_enter(f);
+}
+
 static void test_a_shell_without_a_login(void **state)
 {
 	struct fixture *f = *state;
@@ -343,13 +425,25 @@ static void test_a_shell_without_a_login(void **state)
 
 /* --- upload ---------------------------------------------------------------------------------- */
 
-/* Bytes that do not shrink, so that size is what it says. */
-static void make_file(struct target_file *ret, const char *name, size_t packed_min, uint64_t seed)
+static void pack_file(struct target_file *ret, const char *name, const char *path)
 {
-	const struct child_cfg child = {.argv = (const char *const[]){"gzip", "-9nc", name, NULL},
+	const struct child_cfg child = {.argv = (const char *const[]){"gzip", "-9nc", path, NULL},
 					.stdin_fd = -1};
-	auto_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct waiter *w = waiter_new(NULL);
+	struct err e = {0};
+
+	*ret = (struct target_file){.name = xstrdup(name), .packed = STRBUF_INIT};
+	assert_int_equal(sha256_file(path, ret->sha256, &e), 0);
+	assert_int_equal(child_run(w, &child, 20 * NSEC_PER_SEC, &ret->packed, &e), 0);
+	waiter_free(w);
+}
+
+/* Bytes that do not shrink, so that size is what it says. */
+static void make_file(struct target_file *ret, const char *name, const char *dir, size_t packed_min,
+		      uint64_t seed)
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name);
+	auto_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct err e = {0};
 	struct rng rng;
 
@@ -359,11 +453,8 @@ static void make_file(struct target_file *ret, const char *name, size_t packed_m
 
 		strbuf_add(&bytes, &v, sizeof(v));
 	}
-	*ret = (struct target_file){.name = xstrdup(name), .packed = STRBUF_INIT};
-	assert_int_equal(file_write_atomic(name, bytes.data, bytes.len, &e), 0);
-	sha256_bytes(bytes.data, bytes.len, ret->sha256);
-	assert_int_equal(child_run(w, &child, 20 * NSEC_PER_SEC, &ret->packed, &e), 0);
-	waiter_free(w);
+	assert_int_equal(file_write_atomic(path, bytes.data, bytes.len, &e), 0);
+	pack_file(ret, name, path);
 }
 
 static void must_have(const struct fixture *f, const struct target_files *files)
@@ -396,19 +487,25 @@ struct upload_fixture {
 	struct upload u;
 };
 
-static void begin_upload(struct upload_fixture *uf, struct fixture *f, unsigned n, size_t bytes)
+static void begin_upload_to(const char *script, struct upload_fixture *uf, struct fixture *f,
+			    unsigned n, size_t bytes)
 {
 	*uf = (struct upload_fixture){.f = f, .u.login = &f->l};
 	uf->files.v = xcalloc(n, sizeof(*uf->files.v));
 	for (; uf->files.n < n; uf->files.n++) {
-		auto_free char *path = xasprintf("%s/file%zu", f->dir, uf->files.n);
+		auto_free char *name = xasprintf("file%zu", uf->files.n);
 
-		make_file(&uf->files.v[uf->files.n], path, bytes, 7 + uf->files.n);
+		make_file(&uf->files.v[uf->files.n], name, f->dir, bytes, 7 + uf->files.n);
 	}
-	start(f, BUSYBOX_SH, NULL);
+	start(f, script, NULL);
 	f->cfg.login_prompt = f->cfg.shell_prompt;
 	must_enter(f);
 	strbuf_reset(&f->sent);
+}
+
+static void begin_upload(struct upload_fixture *uf, struct fixture *f, unsigned n, size_t bytes)
+{
+	begin_upload_to(BUSYBOX_SH, uf, f, n, bytes);
 }
 
 static void must_upload(struct upload_fixture *uf)
@@ -516,17 +613,150 @@ static void test_an_upload_has_limits(void **state)
 
 static void test_a_target_that_cannot_keep_files_says_why(void **state)
 {
-	struct fixture *f = *state;
-	struct upload_fixture uf;
+	static const struct {
+		const char *script, *folder, *want;
+	} cases[] = {
+		{BUSYBOX_SH, "/proc/nowhere", "mkdir"},
+		/* seen only by the target, whose mounts are its own */
+		{"mkdir $D/kept; mount -t tmpfs -o size=16k none $D/kept\n" BUSYBOX_SH, NULL,
+		 "no room for /tmp/"},
+		{"mkdir $D/bin; for i in sha256sum cat id stty mkdir gzip wc touch; do\n"
+		 "ln -s /bin/busybox $D/bin/$i; done; PATH=$D/bin exec /bin/dash -i\n",
+		 NULL, "base64 is missing"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct upload_fixture uf;
+		struct fixture *f;
+		struct err e = {0};
+
+		assert_int_equal(setup((void **)&f), 0);
+		if (cases[i].folder) {
+			free(f->cfg.folder);
+			f->cfg.folder = xstrdup(cases[i].folder);
+		}
+		begin_upload_to(cases[i].script, &uf, f, 1, 40000);
+		assert_int_equal(upload_files(&uf.u, &uf.files, &e), -EREMOTEIO);
+		assert_int_equal(e.kind, ERR_RIG);
+		assert_contains(e.text, cases[i].want);
+		target_files_release(&uf.files);
+		teardown((void **)&f);
+	}
+}
+
+static bool send_in_band(void *self, const char *frame, size_t n)
+{
+	struct fixture *f = self;
+
+	return port_is_sent(f->port) && port_write(f->port, frame, n, NULL) == 0;
+}
+
+static void on_link_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	(void)t_host_ns;
+	link_feed(self, bytes, n);
+}
+
+static void keep_progress(void *self, const char *said)
+{
+	strbuf_addf(self, "%s\n", said);
+}
+
+/* The real agent where the shell was; progress gets what a person is told. */
+static struct link *bring_in(struct fixture *f, struct link_io *io, struct strbuf *progress)
+{
+	auto_free char *path = xasprintf("%s/pw", f->dir);
+	struct target_files files = {0};
+	struct rig_cfg rig = {.login = &f->cfg};
+	struct link *link;
 	struct err e = {0};
 
-	free(f->cfg.folder);
-	f->cfg.folder = xstrdup("/proc/nowhere");
-	begin_upload(&uf, f, 1, 100);
-	assert_int_equal(upload_files(&uf.u, &uf.files, &e), -EREMOTEIO);
-	assert_int_equal(e.kind, ERR_RIG);
-	assert_contains(e.text, "mkdir");
-	target_files_release(&uf.files);
+	files.v = xcalloc(2, sizeof(*files.v));
+	files.n = 2;
+	pack_file(&files.v[0], "agent", STALLRIG_BUILD_DIR "/stallrig-agent");
+	make_file(&files.v[1], "latency-mon.ko", f->dir, 3000, 5);
+	start(f, GETTY BUSYBOX_SH, NULL);
+	unit_write(f->dir, "pw", SECRET "\n");
+	assert_int_equal(chmod(path, 0600), 0);
+	f->cfg.password_file = path;
+	/* below /dev, as a board's ttySC0 */
+	rig.console.device = ptsname(f->master) + strlen("/dev/");
+	talk_close(take(f->l.talk));
+
+	const struct bring_in b = {.w = f->w,
+				   .port = f->port,
+				   .rig = &rig,
+				   .files = &files,
+				   .tell = keep_progress,
+				   .self = progress};
+
+	if (bring_in_agent(&b, &e) < 0)
+		fail_msg("%s", e.text);
+	f->cfg.password_file = NULL;
+	target_files_release(&files);
+	*io = (struct link_io){.send = send_in_band, .self = f};
+	link = link_new_over(f->w, io);
+	assert_int_equal(port_tap(f->port, on_link_bytes, link, &e), 0);
+	if (link_hello(link, waiter_now(f->w) + 30 * NSEC_PER_SEC, &e) < 0)
+		fail_msg("%s", e.text);
+	return link;
+}
+
+static void test_the_agent_comes_in_and_answers_where_the_shell_was(void **state)
+{
+	struct fixture *f = *state;
+	auto_strbuf struct strbuf progress = STRBUF_INIT;
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	auto_free char *path = xasprintf("%s/probe/latency-mon.ko", f->cfg.folder);
+	auto_link struct link *link = NULL;
+	auto_free char *level = NULL;
+	struct link_io io;
+	struct err e = {0};
+
+	link = bring_in(f, &io, &progress);
+	if (link_call(link, 10 * NSEC_PER_SEC, &reply, &e, "info") < 0)
+		fail_msg("%s", e.text);
+	port_untap(f->port, on_link_bytes, link);
+	assert_contains(strbuf_str(&reply), "release=");
+	assert_contains(strbuf_str(&progress), "upload: agent, ");
+	assert_contains(strbuf_str(&progress), "upload: 2 files sent, 0 were there");
+	level = level_of(f);
+	assert_string_equal(level, "7\n");
+	/* the probe module has its name */
+	assert_int_equal(access(path, R_OK), 0);
+}
+
+/* 11520 bytes a second, and a line of the kernel log in every few frames. */
+static void test_the_agent_answers_over_a_slow_line_that_the_kernel_uses_too(void **state)
+{
+	struct fixture *f = *state;
+	auto_free char *path = xasprintf("%s/long", f->dir);
+	auto_strbuf struct strbuf progress = STRBUF_INIT;
+	auto_strbuf struct strbuf reply = STRBUF_INIT;
+	auto_strbuf struct strbuf long_text = STRBUF_INIT;
+	auto_link struct link *link = NULL;
+	struct link_io io;
+	struct err e = {0};
+
+	for (int i = 0; i < 250; i++)
+		strbuf_addf(&long_text, "line %d of an answer that takes a second on the line\n",
+			    i);
+	unit_write(f->dir, "long", strbuf_str(&long_text));
+	link = bring_in(f, &io, &progress);
+	set_pace(f, 11520);
+	f->noise_every = 700;
+	if (link_call(link, 60 * NSEC_PER_SEC, &reply, &e, "sh command=cat%%20%s", path) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(strncmp(strbuf_str(&reply), strbuf_str(&long_text), long_text.len), 0);
+	for (int i = 0; i < 20; i++)
+		if (link_call(link, 20 * NSEC_PER_SEC, &reply, &e, "ping") < 0)
+			fail_msg("%s", e.text);
+	port_untap(f->port, on_link_bytes, link);
+	(void)fprintf(
+		stderr, "115200 baud: %zu bytes to the agent, %zu from it, %llu repetitions\n",
+		f->n_line_to, f->n_line_from, (unsigned long long)link_stats(link)->retransmits);
+	assert_true(link_stats(link)->bad_frames > 0);
 }
 
 static void test_passwords_come_from_a_file_or_the_environment(void **state)
@@ -575,11 +805,14 @@ int main(void)
 		TEST(test_what_is_sent_and_what_comes_may_suffer),
 		cmocka_unit_test(test_each_way_not_to_get_a_shell_is_named),
 		TEST(test_a_password_that_is_echoed_is_kept_by_nobody),
+		TEST(test_the_kernel_has_no_regard_for_prompts),
 		TEST(test_a_shell_without_a_login),
 		TEST(test_files_arrive_whole_over_a_bad_line_and_are_sent_once),
 		cmocka_unit_test(test_half_a_file_goes_on_where_it_stopped),
 		TEST(test_an_upload_has_limits),
-		TEST(test_a_target_that_cannot_keep_files_says_why),
+		cmocka_unit_test(test_a_target_that_cannot_keep_files_says_why),
+		TEST(test_the_agent_comes_in_and_answers_where_the_shell_was),
+		TEST(test_the_agent_answers_over_a_slow_line_that_the_kernel_uses_too),
 		TEST(test_passwords_come_from_a_file_or_the_environment),
 	};
 
