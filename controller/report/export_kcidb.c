@@ -109,6 +109,7 @@ static json_t *checkout_value(const char *origin, const struct run *r)
 
 static json_t *build_value(const char *origin, const struct run *r)
 {
+	const bool is_built = strcmp(r->result.reason, "kernel.no-build") != 0;
 	json_t *obj = json_object();
 	json_t *misc = json_object();
 
@@ -117,10 +118,12 @@ static json_t *build_value(const char *origin, const struct run *r)
 	set_text(obj, "origin", origin);
 	set_text(obj, "architecture", r->arch);
 	set_text(obj, "comment", r->kernel_label);
-	set_text(obj, "status", "PASS");
-	set_text(misc, "kernel_config_sha256", r->kernel_config_sha256);
-	set_text(misc, "kernel_image_sha256", r->kernel_image_sha256);
-	set_text(misc, "kernel_version", r->kernel_version);
+	set_text(obj, "status", is_built ? "PASS" : "FAIL");
+	if (is_built) {
+		set_text(misc, "kernel_config_sha256", r->kernel_config_sha256);
+		set_text(misc, "kernel_image_sha256", r->kernel_image_sha256);
+		set_text(misc, "kernel_version", r->kernel_version);
+	}
 	set(obj, "misc", misc);
 	return obj;
 }

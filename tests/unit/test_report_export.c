@@ -6,6 +6,8 @@
 #include "sample_run.h"
 #include "unit.h"
 
+#include <jansson.h>
+
 #include <string.h>
 
 /* Quotes, a separator, a directive's mark, markup, an escape sequence, a line end, a broken UTF-8.
@@ -197,6 +199,28 @@ static void test_kcidb_keeps_its_schema_and_its_ids(void **state)
 	assert_string_equal(once.data, again.data);
 }
 
+/* There is no image of it: what stands for its hash in the store is none. */
+static void test_kcidb_says_of_what_does_not_build_that_it_does_not(void **state)
+{
+	static const struct export_options good = {.origin = "lab_1"};
+	struct run *r = sample_run("main-0123456789ab", "virtual-x86", "virtual");
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	struct err e = {0};
+	json_t *root;
+	json_t *build;
+
+	(void)state;
+	r->untestable = xstrdup("no-build: hub.c:1: error");
+	run_judge(r);
+	assert_int_equal(export_kcidb(&out, &r, 1, &good, &e), 0);
+	root = json_loads(strbuf_str(&out), 0, NULL);
+	build = json_array_get(json_object_get(root, "builds"), 0);
+	assert_string_equal(json_string_value(json_object_get(build, "status")), "FAIL");
+	assert_null(json_object_get(json_object_get(build, "misc"), "kernel_image_sha256"));
+	json_decref(root);
+	run_free(r);
+}
+
 static void test_kcidb_needs_an_origin(void **state)
 {
 	static const char *const origins[] = {NULL, "", "Lab", "lab-1", "lab:1"};
@@ -263,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_ktap_maps_each_verdict),
 		cmocka_unit_test(test_lava_has_a_signal_a_run),
 		cmocka_unit_test(test_kcidb_keeps_its_schema_and_its_ids),
+		cmocka_unit_test(test_kcidb_says_of_what_does_not_build_that_it_does_not),
 		cmocka_unit_test(test_kcidb_needs_an_origin),
 		cmocka_unit_test(test_openmetrics_shows_the_newest_run_of_each_rig),
 		cmocka_unit_test(test_every_format_reads_when_there_is_no_run),
