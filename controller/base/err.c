@@ -32,6 +32,7 @@ int err_set(struct err *e, enum err_kind kind, int code, const char *fmt, ...)
 
 	e->kind = kind;
 	e->code = code;
+	e->reason = NULL;
 	va_start(ap, fmt);
 	format_into(e->text, fmt, ap);
 	va_end(ap);
@@ -48,6 +49,7 @@ int err_errno(struct err *e, enum err_kind kind, int code, const char *fmt, ...)
 
 	e->kind = kind;
 	e->code = code;
+	e->reason = NULL;
 	va_start(ap, fmt);
 	format_into(e->text, fmt, ap);
 	va_end(ap);
@@ -76,6 +78,14 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	return -e->code;
 }
 
+int err_reason(struct err *e, const char *reason)
+{
+	if (!e)
+		return -EIO;
+	e->reason = reason;
+	return -e->code;
+}
+
 int err_rekind(struct err *e, enum err_kind kind)
 {
 	if (!e)
@@ -90,5 +100,6 @@ void err_clear(struct err *e)
 		return;
 	e->kind = ERR_NONE;
 	e->code = 0;
+	e->reason = NULL;
 	e->text[0] = '\0';
 }

@@ -129,7 +129,10 @@ static int exec_run(void *self, struct port *port, nsec_t deadline_ns, struct er
 		r = switch_set(h->power, SWITCH_ON, waiter_now(h->w) + POWER_NS, NULL, e);
 	if (r == 0)
 		r = run_hook(h, "reset", h->cfg->reset, h->cfg->reset_count, deadline_ns, e);
-	return r < 0 ? r : kernel_watch_await(&h->watch, h->build, NULL, NULL, deadline_ns, e);
+	if (r < 0)
+		return r;
+	r = kernel_watch_await(&h->watch, h->build, NULL, NULL, deadline_ns, e);
+	return r < 0 && h->power ? power_blame(h->power, e) : r;
 }
 
 static int exec_no_fd(void *self)

@@ -292,6 +292,9 @@ static int run_loader(struct uboot *b, struct uboot_shell *u, nsec_t deadline_ns
 	r = uboot_catch(u, catch_ns < deadline_ns ? catch_ns : deadline_ns, e);
 	if (r == 0)
 		r = load_and_go(b, u, deadline_ns, e);
+	/* noise may have eaten the words */
+	if (r == 0)
+		kernel_watch_started(&b->watch);
 	return r;
 }
 
@@ -319,7 +322,8 @@ static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct e
 	port_set_pacing(port, b->rig->console.tx_byte_us);
 	if (r < 0)
 		return r;
-	return kernel_watch_await(&b->watch, b->boot.build, has_ended, b, deadline_ns, e);
+	r = kernel_watch_await(&b->watch, b->boot.build, has_ended, b, deadline_ns, e);
+	return r < 0 && b->power ? power_blame(b->power, e) : r;
 }
 
 static int uboot_console_fd(void *self)

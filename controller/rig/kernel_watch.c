@@ -31,27 +31,33 @@ static void watch_banner(struct kernel_watch *wt, const char *hit)
 	copy_text(wt->banner, sizeof(wt->banner), hit);
 }
 
+static void start(struct kernel_watch *wt, nsec_t t_ns)
+{
+	wt->is_started = true;
+	wt->started_ns = t_ns;
+	wt->last_ns = t_ns;
+}
+
 static void watch_line(struct kernel_watch *wt, const char *line, nsec_t t_ns)
 {
 	const char *hit;
 
 	if (!*line)
 		return;
+	/* SPL and U-Boot proper both begin like this */
+	wt->n_loaders += wt->loader && begins(line, wt->loader);
+	hit = strstr(line, "Linux version ");
 	if (!wt->is_started) {
 		/* not a command that is echoed: that stands behind a prompt */
-		if (begins(line, wt->begins_with)) {
-			wt->is_started = true;
-			wt->started_ns = t_ns;
-			wt->last_ns = t_ns;
-		}
-		return;
+		if (begins(line, wt->begins_with) || hit)
+			start(wt, t_ns);
+		if (!hit)
+			return;
 	}
 	copy_text(wt->last, sizeof(wt->last), line);
 	wt->last_ns = t_ns;
-	/* SPL and U-Boot proper both begin like this */
 	if (wt->loader && begins(line, wt->loader))
 		wt->is_reset = true;
-	hit = strstr(line, "Linux version ");
 	if (hit)
 		watch_banner(wt, hit);
 	hit = strstr(line, "Kernel panic - not syncing");
@@ -148,9 +154,10 @@ static int check_banner(const struct kernel_watch *wt, const struct kernel_build
 		return 0;
 	if (begins(wt->banner, wanted) && strstr(wt->banner, k->version))
 		return 0;
-	return err_set(e, ERR_RIG, ESTALE,
-		       "another kernel was booted: asked for '%s %s', the console says '%s'",
-		       k->release, k->version, wt->banner);
+	(void)err_set(e, ERR_RIG, ESTALE,
+		      "another kernel was booted: asked for '%s %s', the console says '%s'",
+		      k->release, k->version, wt->banner);
+	return err_reason(e, "wrong-kernel");
 }
 
 /* The deadline has come, and neither user space nor an end of the kernel. */
@@ -158,27 +165,45 @@ static int name_silence(const struct kernel_watch *wt, int64_t since_ms, struct 
 {
 	const int64_t silent_ms = (waiter_now(wt->w) - wt->last_ns) / NSEC_PER_MSEC;
 
-	if (wt->prompt && wt->is_in_user_space)
-		return err_set(e, ERR_RIG, ETIMEDOUT,
-			       "no login: no '%s' within %" PRId64 " ms although the kernel has "
-			       "started its first process; the last line is '%s'",
-			       wt->prompt, since_ms, wt->last);
+	if (wt->prompt && wt->is_in_user_space) {
+		(void)err_set(e, ERR_RIG, ETIMEDOUT,
+			      "no login: no '%s' within %" PRId64 " ms although the kernel has "
+			      "started its first process; the last line is '%s'",
+			      wt->prompt, since_ms, wt->last);
+		return err_reason(e, "no-login");
+	}
 	/* without a boot loader that says when it starts the kernel, its banner is the start */
-	if (!wt->begins_with && !wt->has_banner && port_stats(wt->port)->bytes == 0)
-		return err_set(e, ERR_RIG, ENODATA, "not one byte came from the console");
-	if (!wt->begins_with && !wt->has_banner)
-		return err_set(e, ERR_RIG, ETIMEDOUT,
-			       "no kernel was started within %" PRId64 " ms; the last line is '%s'",
-			       since_ms, wt->last);
+	if (!wt->begins_with && !wt->has_banner && port_stats(wt->port)->bytes == 0) {
+		(void)err_set(e, ERR_RIG, ENODATA, "not one byte came from the console");
+		return err_reason(e, "no-console");
+	}
+	if (!wt->begins_with && !wt->has_banner) {
+		(void)err_set(e, ERR_RIG, ETIMEDOUT,
+			      "no kernel was started within %" PRId64 " ms; the last line is '%s'",
+			      since_ms, wt->last);
+		return err_reason(e, "no-kernel");
+	}
 	if (!*wt->last)
-		return err_set(e, ERR_KERNEL, ETIMEDOUT,
-			       "the kernel hangs: not a word in %" PRId64
-			       " ms since 'Starting kernel'",
-			       since_ms);
-	return err_set(e, ERR_KERNEL, ETIMEDOUT,
-		       "the kernel hangs: no user space within %" PRId64 " ms, silent for %" PRId64
-		       " ms after '%s'",
-		       since_ms, silent_ms, wt->last);
+		(void)err_set(e, ERR_KERNEL, ETIMEDOUT,
+			      "the kernel hangs: not a word in %" PRId64
+			      " ms since 'Starting kernel'",
+			      since_ms);
+	else
+		(void)err_set(e, ERR_KERNEL, ETIMEDOUT,
+			      "the kernel hangs: no user space within %" PRId64
+			      " ms, silent for %" PRId64 " ms after '%s'",
+			      since_ms, silent_ms, wt->last);
+	return err_reason(e, "kernel-hang");
+}
+
+static int name_reset(const struct kernel_watch *wt, int64_t since_ms, struct err *e)
+{
+	(void)err_set(e, ERR_KERNEL, ECHILD,
+		      "the board reset itself %" PRId64 " ms after the kernel was started%s",
+		      since_ms, wt->has_banner ? "" : ", without a word from the kernel");
+	if (wt->loader)
+		(void)err_wrap(e, "%u banners of the boot loader since power-on", wt->n_loaders);
+	return err_reason(e, "boot-loop");
 }
 
 int kernel_watch_await(struct kernel_watch *wt, const struct kernel_build *build,
@@ -208,17 +233,22 @@ int kernel_watch_await(struct kernel_watch *wt, const struct kernel_build *build
 			       since_ms, wt->panic);
 	}
 	if (wt->is_reset)
-		return err_set(e, ERR_KERNEL, ECHILD,
-			       "the board reset itself %" PRId64
-			       " ms after the kernel was started%s",
-			       since_ms, wt->has_banner ? "" : ", without a word from the kernel");
-	if (wt->is_down)
-		return err_set(e, ERR_KERNEL, ECHILD,
-			       "the kernel powered the board off %" PRId64 " ms after its start",
-			       since_ms);
+		return name_reset(wt, since_ms, e);
+	if (wt->is_down) {
+		(void)err_set(e, ERR_KERNEL, ECHILD,
+			      "the kernel powered the board off %" PRId64 " ms after its start",
+			      since_ms);
+		return err_reason(e, "power-off");
+	}
 	if (r == 1)
 		return err_set(e, ERR_RIG, ECHILD, "the machine ended while the kernel booted");
 	return name_silence(wt, since_ms, e);
+}
+
+void kernel_watch_started(struct kernel_watch *wt)
+{
+	if (!wt->is_started)
+		start(wt, waiter_now(wt->w));
 }
 
 bool kernel_watch_has_ended(const struct kernel_watch *wt, char **ret_how)

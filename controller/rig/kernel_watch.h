@@ -29,6 +29,7 @@ struct kernel_watch {
 	bool is_panicked;      /* "Kernel panic - not syncing: …" */
 	bool is_reset;         /* the boot loader came again after the kernel was started */
 	bool is_down;          /* "reboot: Power down" */
+	unsigned n_loaders;    /* banners of the boot loader */
 	char banner[KERNEL_WATCH_LINE_MAX];
 	char panic[160];
 	char last[160]; /* of the kernel, the last line that says something; "" = none */
@@ -44,11 +45,13 @@ void kernel_watch_end(struct kernel_watch *wt);
  * Waits until user space is up. ERR_KERNEL: the kernel panicked, reset or powered off the board, or
  * came to no user space by deadline_ns. ERR_RIG: nothing was heard, no kernel was started, it was
  * not build (-ESTALE), its user space does not come up to the prompt, or the machine ended
- * (has_ended(arg), may be NULL).
+ * (has_ended(arg), may be NULL). Each has a reason, see docs/board.md.
  */
 int kernel_watch_await(struct kernel_watch *wt, const struct kernel_build *build,
 		       bool (*has_ended)(void *arg), void *arg, nsec_t deadline_ns,
 		       struct err *e) must_check;
+/* The kernel was started, even if noise has eaten the line that says so. */
+void kernel_watch_started(struct kernel_watch *wt);
 /* Whether the kernel was seen to power off or reset the board; how goes to ret_how (may be NULL,
    caller frees). */
 bool kernel_watch_has_ended(const struct kernel_watch *wt, char **ret_how);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* power.c - opens the switch of a board's power. */
+/* power.c - the switch of a board's power. */
 #include "power.h"
 
 int power_open(struct waiter *w, const struct boot_cfg *cfg, struct stick_switch **ret,
@@ -17,4 +17,19 @@ int power_open(struct waiter *w, const struct boot_cfg *cfg, struct stick_switch
 	switch_cfg_limits(power, &limits);
 	*ret = switch_new(power->name, ops, self, &limits, w);
 	return switch_set(*ret, SWITCH_OFF, waiter_now(w) + POWER_NS, NULL, e);
+}
+
+int power_blame(struct stick_switch *power, struct err *e)
+{
+	enum switch_state state;
+
+	if (e->kind != ERR_KERNEL || e->code != ETIMEDOUT)
+		return -e->code;
+	state = switch_get(power);
+	if (state == SWITCH_ON)
+		return -e->code;
+	(void)err_wrap(e, "the board's power is %s, switched by nobody here",
+		       switch_state_name(state));
+	(void)err_rekind(e, ERR_RIG);
+	return err_reason(e, "power-lost");
 }

@@ -11,3 +11,8 @@
    on failure, unless it could not be opened. */
 int power_open(struct waiter *w, const struct boot_cfg *cfg, struct stick_switch **ret,
 	       struct err *e) must_check;
+/*
+ * The target fell silent, and e says that its kernel hangs: not the kernel's fault if the power is
+ * gone. Returns -e->code.
+ */
+int power_blame(struct stick_switch *power, struct err *e);

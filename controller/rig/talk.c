@@ -135,6 +135,18 @@ int talk_expect(struct talk *t, const char *const *texts, size_t n, nsec_t deadl
 		       (waiter_now(t->w) - start_ns) / NSEC_PER_MSEC, last);
 }
 
+static bool has_text(void *arg)
+{
+	const struct talk *t = arg;
+
+	return t->text.len > 0;
+}
+
+int talk_hear(struct talk *t, nsec_t deadline_ns, struct err *e)
+{
+	return waiter_until(t->w, deadline_ns, has_text, t, e);
+}
+
 int talk_type(struct talk *t, const char *text, nsec_t deadline_ns, struct err *e)
 {
 	const char *const echo[] = {text};

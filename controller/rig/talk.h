@@ -32,6 +32,8 @@ int talk_send(struct talk *t, const char *text, struct err *e) must_check;
  */
 int talk_expect(struct talk *t, const char *const *texts, size_t n, nsec_t deadline_ns,
 		struct strbuf *ret_before, struct err *e) must_check;
+/* Waits until anything has come that was not consumed: 1, or 0 at the deadline. */
+int talk_hear(struct talk *t, nsec_t deadline_ns, struct err *e) must_check;
 /* Types text and waits for its echo; -EIO (ERR_RIG) with what came instead. */
 int talk_type(struct talk *t, const char *text, nsec_t deadline_ns, struct err *e) must_check;
 /* Forgets what has come and was not consumed. */

@@ -12,7 +12,12 @@
 #define ECHO_NS   (2 * NSEC_PER_SEC)
 #define GO_NS     (60 * NSEC_PER_SEC) /* unpacking and moving the images */
 #define CTRL_C    "\x03"
-#define SLOW_US   500 /* pacing once characters got lost */
+#define BANNER    "\nU-Boot "
+/* of so many keys one is ^C: it gives a new prompt where noise has eaten the first */
+#define CTRL_C_EVERY 20
+#define CLEAR_TRIES  4
+#define STATUS_TRIES 3
+#define SLOW_US      500 /* pacing once characters got lost */
 /* U-Boot's smallest line buffer (CONFIG_SYS_CBSIZE) is 256 */
 #define VALUE_PART 120
 
@@ -44,13 +49,36 @@ static int clear_line(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
 	return talk_expect(u->talk, texts, 1, sooner(u, PROMPT_NS, deadline_ns), NULL, e);
 }
 
+/* clear_line() over a noisy line. */
+static int settle_line(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < CLEAR_TRIES; i++) {
+		r = clear_line(u, deadline_ns, e);
+		if (r != -ETIMEDOUT || waiter_now(u->w) >= deadline_ns)
+			break;
+	}
+	return r == -ETIMEDOUT ? err_reason(e, "no-loader") : r;
+}
+
+static int looped(const struct uboot_shell *u, struct err *e)
+{
+	(void)err_set(e, ERR_RIG, ELOOP,
+		      "the boot loader resets again and again: its banner came %u times and no "
+		      "prompt '%s'",
+		      UBOOT_BANNERS_MAX, u->cfg->prompt);
+	return err_reason(e, "loader-loop");
+}
+
 int uboot_catch(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
 {
 	auto_free char *prompt = prompt_text(u);
-	enum { PROMPT, LINUX, STARTING, BANNER, AUTOBOOT };
-	const char *const texts[] = {prompt, "Linux version ", "Starting kernel", "\nU-Boot ",
+	enum { PROMPT, LINUX, STARTING, BEGINS, AUTOBOOT };
+	const char *const texts[] = {prompt, "Linux version ", "Starting kernel", BANNER,
 				     u->cfg->autoboot};
 	const uint64_t bytes = port_stats(u->port)->bytes;
+	unsigned n_banners = 0, n_keys = 0;
 	bool sends_keys = false;
 
 	for (;;) {
@@ -60,31 +88,39 @@ int uboot_catch(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
 				NULL, e);
 		if (r == PROMPT)
 			break;
-		if (r == LINUX || r == STARTING)
-			return err_set(e, ERR_RIG, ECANCELED,
-				       "autoboot was not stopped: a kernel was started before the "
-				       "prompt '%s' came",
-				       u->cfg->prompt);
-		if (r == BANNER || r == AUTOBOOT)
+		if (r == LINUX || r == STARTING) {
+			(void)err_set(e, ERR_RIG, ECANCELED,
+				      "autoboot was not stopped: a kernel was started before the "
+				      "prompt '%s' came",
+				      u->cfg->prompt);
+			return err_reason(e, "autoboot-missed");
+		}
+		if (r == BEGINS && ++n_banners == UBOOT_BANNERS_MAX)
+			return looped(u, e);
+		if (r == BEGINS || r == AUTOBOOT)
 			sends_keys = true;
 		if (r < 0 && r != -ETIMEDOUT && r != -EPIPE)
 			return r;
 		if (waiter_now(u->w) >= deadline_ns) {
-			if (port_stats(u->port)->bytes == bytes)
-				return err_set(e, ERR_RIG, ENODATA,
-					       "not one byte came from the console");
+			if (port_stats(u->port)->bytes == bytes) {
+				(void)err_set(e, ERR_RIG, ENODATA,
+					      "not one byte came from the console");
+				return err_reason(e, "no-console");
+			}
+			(void)err_reason(e, "no-loader");
 			return err_wrap(e, "no boot loader");
 		}
 		err_clear(e);
 		/* a bootdelay of 0 wants the key before the text; nothing is typed at what is not
 		   U-Boot */
 		if (sends_keys && port_is_connected(u->port, NULL)) {
-			r = talk_send(u->talk, u->cfg->stop_key, e);
+			r = talk_send(u->talk, ++n_keys % CTRL_C_EVERY ? u->cfg->stop_key : CTRL_C,
+				      e);
 			if (r < 0)
 				return r;
 		}
 	}
-	return clear_line(u, deadline_ns, e);
+	return settle_line(u, deadline_ns, e);
 }
 
 /* Of what a command printed, the line that says why it failed: the last one with "error" in it, or
@@ -124,41 +160,103 @@ static int type_line(struct uboot_shell *u, const char *line, nsec_t deadline_ns
 		if (clear_line(u, deadline_ns, NULL) == -EINTR)
 			return err_set(e, ERR_STOPPED, EINTR, "stopped by a signal");
 	}
+	(void)err_reason(e, "loader-deaf");
 	return err_wrap(e, "U-Boot does not get what is typed, tried %u times", UBOOT_TYPE_TRIES);
+}
+
+/* A line that was typed. The return may get lost, too: then nothing at all comes. */
+static int enter(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
+{
+	int r;
+
+	r = talk_send(u->talk, "\r", e);
+	if (r < 0 || u->cfg->is_mute)
+		return r;
+	r = talk_hear(u->talk, sooner(u, ECHO_NS, deadline_ns), e);
+	return r == 0 ? talk_send(u->talk, "\r", e) : r;
+}
+
+static int hung(struct uboot_shell *u, nsec_t since_ns, struct err *e)
+{
+	char last[160];
+
+	talk_last_line(talk_text(u->talk), last, sizeof(last));
+	(void)err_set(e, ERR_RIG, ETIMEDOUT,
+		      "nothing for %" PRId64 " ms, no '%s'; the last line is '%s'",
+		      (waiter_now(u->w) - since_ns) / NSEC_PER_MSEC, u->cfg->prompt, last);
+	return err_reason(e, "loader-hang");
+}
+
+/* The end of command n: what it printed goes to out, then there is a prompt. */
+static int await_end(struct uboot_shell *u, unsigned n, nsec_t deadline_ns, struct strbuf *out,
+		     struct err *e)
+{
+	auto_free char *prompt = prompt_text(u);
+	const char *const texts[] = {prompt, BANNER};
+	const nsec_t since_ns = waiter_now(u->w);
+
+	for (;;) {
+		auto_strbuf struct strbuf text = STRBUF_INIT;
+		unsigned status;
+		size_t at;
+		int r;
+
+		r = talk_expect(u->talk, texts, ARRAY_SIZE(texts),
+				sooner(u, PROMPT_NS, deadline_ns), out, e);
+		if (r == 1) {
+			(void)err_set(e, ERR_RIG, ELOOP, "the boot loader began anew");
+			return err_reason(e, "loader-loop");
+		}
+		if (r != -ETIMEDOUT)
+			return r;
+		strbuf_adds(&text, talk_text(u->talk));
+		if (talk_find_status(strbuf_str(&text), n, &status, &at)) {
+			/* it has ended, and noise has eaten the prompt */
+			strbuf_reset(out);
+			strbuf_adds(out, strbuf_str(&text));
+			return settle_line(u, deadline_ns, e);
+		}
+		if (waiter_now(u->w) >= deadline_ns)
+			return hung(u, since_ns, e);
+	}
 }
 
 int uboot_command(struct uboot_shell *u, const char *command, nsec_t deadline_ns,
 		  unsigned *ret_status, struct strbuf *ret_output, struct err *e)
 {
 	const unsigned n = ++u->n_commands;
-	auto_free char *line = xasprintf("%s; echo sr-$?-%u", command, n);
-	auto_free char *prompt = prompt_text(u);
-	const char *const texts[] = {prompt};
-	auto_strbuf struct strbuf out = STRBUF_INIT;
+	auto_free char *line = xasprintf("%s; sr=$?; echo sr-$sr-%u", command, n);
+	auto_free char *again = xasprintf("echo sr-$sr-%u", n);
+	auto_strbuf struct strbuf first = STRBUF_INIT, out = STRBUF_INIT;
 	char last[160];
-	size_t at;
+	size_t at = 0;
 	int r;
 
-	r = type_line(u, line, deadline_ns, e);
-	if (r == 0)
-		r = talk_send(u->talk, "\r", e);
-	if (r == 0)
-		r = talk_expect(u->talk, texts, 1, deadline_ns, &out, e);
-	if (r < 0)
-		return err_wrap(e, "U-Boot: '%s'", command);
-	if (!talk_find_status(strbuf_str(&out), n, ret_status, &at)) {
-		talk_last_line(strbuf_str(&out), last, sizeof(last));
-		return err_set(
-			e, ERR_RIG, EPROTO,
-			"U-Boot: '%s': no exit status came back, only '%s' (CONFIG_HUSH_PARSER "
-			"is needed)",
-			command, last);
+	/* noise may have eaten the status: it is asked for again, the command is not repeated */
+	for (unsigned i = 0; i < STATUS_TRIES; i++) {
+		struct strbuf *to = i ? &out : &first;
+
+		r = type_line(u, i ? again : line, deadline_ns, e);
+		if (r == 0)
+			r = enter(u, deadline_ns, e);
+		if (r >= 0)
+			r = await_end(u, n, deadline_ns, to, e);
+		if (r < 0)
+			return err_wrap(e, "U-Boot: '%s'", command);
+		if (!talk_find_status(strbuf_str(to), n, ret_status, &at))
+			continue;
+		if (ret_output) {
+			strbuf_reset(ret_output);
+			strbuf_add(ret_output, strbuf_str(&first), i ? first.len : at);
+		}
+		return 0;
 	}
-	if (ret_output) {
-		strbuf_reset(ret_output);
-		strbuf_add(ret_output, strbuf_str(&out), at);
-	}
-	return 0;
+	talk_last_line(strbuf_str(&out), last, sizeof(last));
+	(void)err_set(e, ERR_RIG, EPROTO,
+		      "U-Boot: '%s': no exit status came back, only '%s' (CONFIG_HUSH_PARSER "
+		      "is needed)",
+		      command, last);
+	return err_reason(e, "loader-deaf");
 }
 
 int uboot_do(struct uboot_shell *u, const char *command, nsec_t deadline_ns, struct err *e)
@@ -172,8 +270,9 @@ int uboot_do(struct uboot_shell *u, const char *command, nsec_t deadline_ns, str
 	if (r < 0 || status == 0)
 		return r;
 	telling_line(strbuf_str(&out), last, sizeof(last));
-	return err_set(e, ERR_RIG, EREMOTEIO, "U-Boot: '%s' ended with status %u: '%s'", command,
-		       status, last);
+	(void)err_set(e, ERR_RIG, EREMOTEIO, "U-Boot: '%s' ended with status %u: '%s'", command,
+		      status, last);
+	return err_reason(e, "loader-command");
 }
 
 int uboot_set(struct uboot_shell *u, const char *name, const char *value, nsec_t deadline_ns,
@@ -217,17 +316,19 @@ int uboot_fetch(struct uboot_shell *u, const char *addr, const char *file, uint6
 	p = strstr(strbuf_str(&out), done);
 	if (status != 0 || !p) {
 		telling_line(strbuf_str(&out), last, sizeof(last));
-		return err_set(e, ERR_RIG, EREMOTEIO, "U-Boot: '%s' ended with status %u: '%s'",
-			       command, status, last);
+		(void)err_set(e, ERR_RIG, EREMOTEIO, "U-Boot: '%s' ended with status %u: '%s'",
+			      command, status, last);
+		return err_reason(e, "no-file");
 	}
 	p += strlen(done);
 	(void)snprintf(number, sizeof(number), "%" PRIu64, bytes);
 	if (strspn(p, "0123456789") == strlen(number) && strncmp(p, number, strlen(number)) == 0)
 		return 0;
-	return err_set(e, ERR_RIG, EREMOTEIO,
-		       "U-Boot: '%s' got %.*s bytes, the file has %" PRIu64
-		       ": does the server serve another folder?",
-		       command, (int)strspn(p, "0123456789"), p, bytes);
+	(void)err_set(e, ERR_RIG, EREMOTEIO,
+		      "U-Boot: '%s' got %.*s bytes, the file has %" PRIu64
+		      ": does the server serve another folder?",
+		      command, (int)strspn(p, "0123456789"), p, bytes);
+	return err_reason(e, "no-file");
 }
 
 /* What U-Boot says of an image that it does not take. */
@@ -248,7 +349,10 @@ static bool is_about_image(const char *text)
 int uboot_go(struct uboot_shell *u, const char *command, nsec_t deadline_ns, struct err *e)
 {
 	auto_free char *prompt = prompt_text(u);
-	const char *const texts[] = {"Starting kernel", prompt};
+	/* noise may have eaten the first */
+	const char *const texts[] = {"Starting kernel", "Linux version ", prompt, BANNER};
+	enum { STARTING, LINUX, PROMPT, BEGINS };
+	const nsec_t since_ns = waiter_now(u->w);
 	auto_strbuf struct strbuf out = STRBUF_INIT;
 	bool is_image;
 	char last[160];
@@ -256,16 +360,23 @@ int uboot_go(struct uboot_shell *u, const char *command, nsec_t deadline_ns, str
 
 	r = type_line(u, command, deadline_ns, e);
 	if (r == 0)
-		r = talk_send(u->talk, "\r", e);
-	if (r == 0)
+		r = enter(u, deadline_ns, e);
+	if (r >= 0)
 		r = talk_expect(u->talk, texts, ARRAY_SIZE(texts), sooner(u, GO_NS, deadline_ns),
 				&out, e);
+	if (r == -ETIMEDOUT)
+		r = hung(u, since_ns, e);
+	if (r == BEGINS) {
+		(void)err_set(e, ERR_RIG, ELOOP, "the boot loader began anew");
+		r = err_reason(e, "loader-loop");
+	}
 	if (r < 0)
 		return err_wrap(e, "U-Boot: '%s'", command);
-	if (r == 0)
+	if (r == STARTING || r == LINUX)
 		return 0;
 	is_image = is_about_image(strbuf_str(&out));
 	telling_line(strbuf_str(&out), last, sizeof(last));
-	return err_set(e, is_image ? ERR_KERNEL : ERR_RIG, is_image ? ENOEXEC : EREMOTEIO,
-		       "U-Boot: '%s': '%s'", command, last);
+	(void)err_set(e, is_image ? ERR_KERNEL : ERR_RIG, is_image ? ENOEXEC : EREMOTEIO,
+		      "U-Boot: '%s': '%s'", command, last);
+	return err_reason(e, is_image ? "bad-image" : "loader-command");
 }

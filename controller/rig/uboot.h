@@ -17,13 +17,18 @@ struct uboot_shell {
 /*
  * From power-on to a prompt that answers: stops autoboot, whatever stands on the line. ERR_RIG:
  * -ENODATA nothing was heard at all, -ETIMEDOUT no prompt by deadline_ns, -ECANCELED a kernel was
- * started instead.
+ * started instead, -ELOOP its banner came UBOOT_BANNERS_MAX times (SPL has one, too) and no prompt.
+ *
+ * Noise on the line is met by asking again: a prompt or a status that came garbled, a return that
+ * was not heard. Errors of all these functions have a reason, see "Where a boot stopped" in
+ * docs/board.md.
  */
+#define UBOOT_BANNERS_MAX 6
 int uboot_catch(struct uboot_shell *u, nsec_t deadline_ns, struct err *e) must_check;
 /*
  * One command and its exit status, which goes to ret_status; ret_output (may be NULL) gets what it
  * printed. A command whose echo is not what was typed is not executed but typed again, more slowly,
- * up to UBOOT_TYPE_TRIES times. ERR_RIG.
+ * up to UBOOT_TYPE_TRIES times. ERR_RIG; -ELOOP: the boot loader began anew meanwhile.
  */
 #define UBOOT_TYPE_TRIES 4
 int uboot_command(struct uboot_shell *u, const char *command, nsec_t deadline_ns,

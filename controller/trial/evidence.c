@@ -53,6 +53,9 @@ static void check_booted_build(struct trial *t, const struct observation *o)
 			     o->build.version);
 	else if (!o->build.banner[0])
 		evidence_set(t, EVIDENCE_BOOTED_BUILD, false, "no banner on the console");
+	else if (has_uname)
+		evidence_set(t, EVIDENCE_BOOTED_BUILD, false, "asked for '%s %s', '%.60s…' came",
+			     o->build.release, o->build.version, o->build.banner);
 	else
 		evidence_set(t, EVIDENCE_BOOTED_BUILD, false, "asked for '%s %s', runs '%s %s'",
 			     o->build.release, o->build.version, o->build.agent_release,

@@ -358,17 +358,23 @@ static int note_boot_error(struct runner *rn, struct err *e)
 	const struct seen_event *crash = event_log_find_crash(&rn->log, 0);
 	const unsigned attempts = rn->cfg->rig->boot.attempts;
 	const bool is_starved = e->kind == ERR_RIG && e->code == EAGAIN; /* see rig_boot() */
-	const bool is_kernel = !is_starved && (crash || e->kind == ERR_KERNEL);
+	/* of a mere reset the boot driver knows better what it was */
+	const bool is_crash = crash && !(e->reason && crash->ev.cls == CONSOLE_REBOOT);
+	const bool is_kernel = !is_starved && (is_crash || e->kind == ERR_KERNEL);
 	auto_free char *times = NULL;
 	auto_free char *what = NULL;
 
 	if (!is_kernel && e->kind != ERR_RIG && e->kind != ERR_TARGET)
 		return -e->code;
-	if (crash && !is_starved)
+	if (is_crash && !is_starved)
 		what = xasprintf("crash-at-boot: %s: %s", console_class_name(crash->ev.cls),
 				 crash->title);
 	else
-		what = xasprintf("%s: %s", is_kernel ? "no-boot" : "boot", e->text);
+		what = xasprintf("%s: %s",
+				 e->reason   ? e->reason
+				 : is_kernel ? "no-boot"
+					     : "boot",
+				 e->text);
 	err_clear(e);
 	rn->failed_boots++;
 	rn->is_rig_suspect |= !is_kernel;

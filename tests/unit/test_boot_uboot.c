@@ -7,6 +7,8 @@
 #include "../../controller/rig/boot.h"
 #include "unit.h"
 
+#include <sys/socket.h>
+
 #define FIRMWARE "/usr/lib/u-boot/qemu_arm64/u-boot.bin"
 
 #define HANG      0x14000000u /* b . */
@@ -60,6 +62,12 @@ struct fixture {
 	void *machine;
 	struct port *port;
 	struct strbuf console;
+	struct noise {
+		bool is_on;
+		int near[2];         /* between the port and the machine: ours, the port's */
+		struct strbuf clean; /* what the machine really said */
+		unsigned n_in, n_out, n_spoilt;
+	} noise;
 };
 
 static char *text(const char *literal)
@@ -134,6 +142,11 @@ static int teardown(void **state)
 	if (f->machine)
 		boot_uboot_ops.close(f->machine);
 	port_close(f->port);
+	if (f->noise.is_on) {
+		close(f->noise.near[0]);
+		close(f->noise.near[1]);
+	}
+	strbuf_release(&f->noise.clean);
 	free(f->kernel);
 	free(f->initrd);
 	free(f->stick);
@@ -151,6 +164,76 @@ static void on_console(void *self, const void *bytes, size_t n, nsec_t t_host_ns
 	strbuf_add(&((struct fixture *)self)->console, bytes, n);
 }
 
+/*
+ * A bad line: of what the machine says each 401st byte is another one, of what is typed each 331st
+ * is lost. Both are more than twice the longest line, so that it can be typed whole the next time.
+ */
+#define SPOILS_EACH 401
+#define LOSES_EACH  331
+
+static int on_machine(void *self, short revents, struct err *e)
+{
+	struct fixture *f = self;
+	struct noise *ns = &f->noise;
+	char bytes[4096];
+	ssize_t n = read(boot_uboot_ops.console_fd(f->machine), bytes, sizeof(bytes));
+
+	(void)revents;
+	(void)e;
+	if (n > 0)
+		strbuf_add(&ns->clean, bytes, (size_t)n);
+	for (ssize_t i = 0; i < n; i++) {
+		/* the kernel's words are not what is tested */
+		if (++ns->n_in % SPOILS_EACH || strstr(strbuf_str(&ns->clean), "Starting kernel"))
+			continue;
+		bytes[i] = (char)0xf7;
+		ns->n_spoilt++;
+	}
+	if (n > 0)
+		assert_int_equal(write(ns->near[0], bytes, (size_t)n), n);
+	else
+		waiter_remove(f->w, boot_uboot_ops.console_fd(f->machine));
+	return 0;
+}
+
+static int on_typed(void *self, short revents, struct err *e)
+{
+	struct fixture *f = self;
+	char bytes[4096];
+	ssize_t n = read(f->noise.near[0], bytes, sizeof(bytes));
+
+	(void)revents;
+	(void)e;
+	for (ssize_t i = 0; i < n; i++) {
+		if (++f->noise.n_out % LOSES_EACH == 0)
+			f->noise.n_spoilt++;
+		else
+			(void)!write(boot_uboot_ops.console_fd(f->machine), &bytes[i], 1);
+	}
+	return 0;
+}
+
+/* The end of the console that the port gets. */
+static int console_of(struct fixture *f)
+{
+	const struct waiter_source from = {.fd = boot_uboot_ops.console_fd(f->machine),
+					   .events = POLLIN,
+					   .ready = on_machine,
+					   .self = f};
+	struct waiter_source to = {.events = POLLIN, .ready = on_typed, .self = f};
+	struct err e = {0};
+
+	if (!f->noise.is_on)
+		return from.fd;
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, f->noise.near),
+		0);
+	to.fd = f->noise.near[0];
+	assert_int_equal(waiter_add(f->w, &from, &e), 0);
+	assert_int_equal(waiter_add(f->w, &to, &e), 0);
+	return f->noise.near[1];
+}
+
 /* Boots with a deadline that counts from when the kernel has begun to speak, or for ever. */
 static int boot(struct fixture *f, int64_t timeout_s, struct err *e)
 {
@@ -159,9 +242,7 @@ static int boot(struct fixture *f, int64_t timeout_s, struct err *e)
 	r = boot_uboot_ops.start(f->w, &f->cfg, &f->machine, e);
 	if (r < 0)
 		return r;
-	assert_int_equal(port_open_fd(f->w, boot_uboot_ops.console_fd(f->machine), on_console, f,
-				      &f->port, e),
-			 0);
+	assert_int_equal(port_open_fd(f->w, console_of(f), on_console, f, &f->port, e), 0);
 	return boot_uboot_ops.run(f->machine, f->port, waiter_now(f->w) + timeout_s * NSEC_PER_SEC,
 				  e);
 }
@@ -176,21 +257,26 @@ static void test_each_end_of_a_boot_is_named(void **state)
 		int code;
 		enum err_kind kind;
 		const char *want;
+		const char *reason;
 	} cases[] = {
-		{BANNER "stallrig-init: ready\n", HANG, 0, ERR_NONE, ""},
+		{BANNER "stallrig-init: ready\n", HANG, 0, ERR_NONE, "", NULL},
 		{BANNER "Kernel panic - not syncing: VFS: no root\n", HANG, -ECHILD, ERR_KERNEL,
-		 "'Kernel panic - not syncing: VFS: no root'"},
+		 "'Kernel panic - not syncing: VFS: no root'", NULL},
 		{BANNER "Kernel panic - not syncing: again\n", RESET, -ECHILD, ERR_KERNEL,
-		 "panicked"},
-		{"", RESET, -ECHILD, ERR_KERNEL, "without a word from the kernel"},
-		{BANNER, RESET, -ECHILD, ERR_KERNEL, "the board reset itself "},
+		 "panicked", NULL},
+		{"", RESET, -ECHILD, ERR_KERNEL, "without a word from the kernel", "boot-loop"},
+		{BANNER, RESET, -ECHILD, ERR_KERNEL,
+		 "2 banners of the boot loader since power-on: the board reset itself ",
+		 "boot-loop"},
 		{BANNER "reboot: Power down\n", POWER_OFF, -ECHILD, ERR_KERNEL,
-		 "powered the board off"},
-		{BANNER, POWER_OFF, -ECHILD, ERR_RIG, "the machine ended"},
+		 "powered the board off", "power-off"},
+		{BANNER, POWER_OFF, -ECHILD, ERR_RIG, "the machine ended", NULL},
 		{"Linux version 6.1.0-test-2 (gcc) #1 SMP Test\nstallrig-init: ready\n", HANG,
-		 -ESTALE, ERR_RIG, "another kernel was booted: asked for '6.1.0-test #1 SMP Test'"},
+		 -ESTALE, ERR_RIG, "another kernel was booted: asked for '6.1.0-test #1 SMP Test'",
+		 "wrong-kernel"},
 		{"Linux version 6.1.0-test (gcc) #2 SMP Other\nstallrig-init: ready\n", HANG,
-		 -ESTALE, ERR_RIG, "the console says 'Linux version 6.1.0-test (gcc) #2"},
+		 -ESTALE, ERR_RIG, "the console says 'Linux version 6.1.0-test (gcc) #2",
+		 "wrong-kernel"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -209,6 +295,10 @@ static void test_each_end_of_a_boot_is_named(void **state)
 			fail_msg("case %zu: %d: %s\n%s", i, r, e.text, strbuf_str(&f->console));
 		assert_int_equal(e.kind, cases[i].kind);
 		assert_contains(e.text, cases[i].want);
+		if (cases[i].reason)
+			assert_string_equal(e.reason, cases[i].reason);
+		else
+			assert_null(e.reason);
 		/* the recording has it all, the loader's words too */
 		assert_contains(strbuf_str(&f->console), "U-Boot 20");
 		assert_contains(strbuf_str(&f->console), cases[i].says);
@@ -245,6 +335,7 @@ static void test_a_hang_says_what_came_last(void **state)
 		} while (e.kind == ERR_RIG && timeout_s < 300);
 		assert_int_equal(r, -ETIMEDOUT);
 		assert_int_equal(e.kind, ERR_KERNEL);
+		assert_string_equal(e.reason, "kernel-hang");
 		assert_contains(e.text, cases[i].want);
 		if (i)
 			assert_contains(e.text, "after 'Freeing unused memory'");
@@ -261,6 +352,7 @@ static void test_an_image_that_is_none_is_the_kernels_fault(void **state)
 	assert_int_equal(boot(f, 300, &e), -ENOEXEC);
 	assert_int_equal(e.kind, ERR_KERNEL);
 	assert_contains(e.text, "Bad Linux ARM64 Image magic");
+	assert_string_equal(e.reason, "bad-image");
 }
 
 static void test_a_file_that_is_not_served_is_the_benchs_fault(void **state)
@@ -274,6 +366,7 @@ static void test_a_file_that_is_not_served_is_the_benchs_fault(void **state)
 	assert_int_equal(e.kind, ERR_RIG);
 	assert_contains(e.text, "tftpboot ${kernel_addr_r} elsewhere/Image");
 	assert_contains(e.text, "TFTP error: 'File not found'");
+	assert_string_equal(e.reason, "no-file");
 }
 
 static void test_a_command_of_the_rig_that_fails_is_the_benchs_fault(void **state)
@@ -286,6 +379,58 @@ static void test_a_command_of_the_rig_that_fails_is_the_benchs_fault(void **stat
 	assert_int_equal(boot(f, 300, &e), -EREMOTEIO);
 	assert_int_equal(e.kind, ERR_RIG);
 	assert_contains(e.text, "Unknown command 'no-such-command'");
+	assert_string_equal(e.reason, "loader-command");
+}
+
+static void test_a_boot_loader_that_resets_is_the_benchs_fault(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	write_image(f->kernel, "", HANG);
+	f->commands[1] = text("reset");
+	assert_int_equal(boot(f, 300, &e), -ELOOP);
+	assert_int_equal(e.kind, ERR_RIG);
+	assert_string_equal(e.reason, "loader-loop");
+	assert_contains(e.text, "U-Boot: 'reset': the boot loader began anew");
+}
+
+static void test_a_boot_loader_that_hangs_is_the_benchs_fault(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+	int64_t timeout_s = 15;
+
+	/* a busy machine may need longer to get to the prompt */
+	for (;; timeout_s *= 2) {
+		write_image(f->kernel, "", HANG);
+		f->commands[1] = text("sleep 100000");
+		assert_int_equal(boot(f, timeout_s, &e), -ETIMEDOUT);
+		assert_int_equal(e.kind, ERR_RIG);
+		if (strcmp(e.reason, "loader-hang") == 0 || timeout_s > 300)
+			break;
+		(void)teardown(state);
+		(void)setup(state);
+		f = *state;
+		e = (struct err){0};
+	}
+	assert_string_equal(e.reason, "loader-hang");
+	assert_contains(e.text, "U-Boot: 'sleep 100000': nothing for ");
+}
+
+/* The prompt, the echo, the status of commands: all of it is spoilt now and then. */
+static void test_garbage_on_the_line_does_not_end_a_boot(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	write_image(f->kernel, BANNER "stallrig-init: ready\n", HANG);
+	f->noise.is_on = true;
+	if (boot(f, 300, &e) < 0)
+		fail_msg("%s\n%s", e.text, strbuf_str(&f->console));
+	print_message("%u of %u bytes were spoilt\n", f->noise.n_spoilt,
+		      f->noise.n_in + f->noise.n_out);
+	assert_true(f->noise.n_spoilt >= 3);
 }
 
 static bool has_ended(void *self)
@@ -355,6 +500,9 @@ int main(void)
 		TEST(test_an_image_that_is_none_is_the_kernels_fault),
 		TEST(test_a_file_that_is_not_served_is_the_benchs_fault),
 		TEST(test_a_command_of_the_rig_that_fails_is_the_benchs_fault),
+		TEST(test_a_boot_loader_that_resets_is_the_benchs_fault),
+		TEST(test_a_boot_loader_that_hangs_is_the_benchs_fault),
+		TEST(test_garbage_on_the_line_does_not_end_a_boot),
 		TEST(test_a_reset_after_the_boot_is_an_end_of_the_machine),
 		TEST(test_kernel_initramfs_and_arguments_go_in_a_fit_too),
 		TEST(test_a_missing_firmware_or_device_tree_is_named),

@@ -59,6 +59,25 @@ static void test_every_kind_has_a_name(void **state)
 	assert_string_equal(err_kind_name(ERR_KIND_MAX), "unknown");
 }
 
+static void test_a_reason_stays_until_the_next_error(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(err_set(&e, ERR_RIG, ELOOP, "again"), -ELOOP);
+	assert_null(e.reason);
+	assert_int_equal(err_reason(&e, "loader-loop"), -ELOOP);
+	assert_int_equal(err_wrap(&e, "boot"), -ELOOP);
+	assert_int_equal(err_rekind(&e, ERR_KERNEL), -ELOOP);
+	assert_string_equal(e.reason, "loader-loop");
+	(void)err_errno(&e, ERR_RIG, EIO, "other");
+	assert_null(e.reason);
+	(void)err_reason(&e, "x");
+	err_clear(&e);
+	assert_null(e.reason);
+	assert_int_equal(err_reason(NULL, "x"), -EIO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -67,6 +86,7 @@ int main(void)
 		cmocka_unit_test(test_texts_at_the_limit_are_cut_and_stay_terminated),
 		cmocka_unit_test(test_null_error_is_allowed_everywhere),
 		cmocka_unit_test(test_every_kind_has_a_name),
+		cmocka_unit_test(test_a_reason_stays_until_the_next_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

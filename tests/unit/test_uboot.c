@@ -5,9 +5,11 @@
  * garbles characters; the real one is in test_boot_uboot.c.
  */
 #include "../../controller/rig/uboot.h"
+#include "jump_clock.h"
 #include "unit.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/socket.h>
 
 /* What the scripted boot loader does; its command line keeps at most 250 characters, as a small
@@ -19,16 +21,22 @@ struct loader {
 	unsigned drop_every; /* of the characters typed at it; 0 = none … */
 	unsigned drops_left; /* … until that many are gone */
 	bool is_noisy;       /* a colour and a stray line before each prompt */
-	unsigned status;     /* of commands that are not known here */
-	const char *says;    /* what such a command prints */
+	/* so often noise eats these; UINT_MAX = always */
+	unsigned eat_prompts, eat_statuses, eat_returns;
+	unsigned resets;  /* so often it begins anew instead of what it was told */
+	bool is_stuck;    /* nothing comes back from what it was told */
+	unsigned status;  /* of commands that are not known here */
+	const char *says; /* what such a command prints */
 	char line[251];
 	size_t len;
+	unsigned result; /* "$sr" */
 	unsigned n_typed, n_executed;
 	char bootargs[2048];
 	char last[512]; /* command, without what asks for its status */
 };
 
 struct fixture {
+	nsec_t now;
 	struct waiter *w;
 	struct port *port;
 	struct loader l;
@@ -42,11 +50,26 @@ static void say(struct loader *l, const char *text)
 	assert_int_equal(write(l->fd, text, strlen(text)), strlen(text));
 }
 
+static bool eats(unsigned *left)
+{
+	if (*left && *left != UINT_MAX)
+		return (*left)--;
+	return *left;
+}
+
 static void say_prompt(struct loader *l)
 {
 	if (l->is_noisy)
 		say(l, "\x1b[1;31musb 1-1: stray line\x1b[0m\r\n");
-	say(l, l->prompt);
+	if (eats(&l->eat_prompts))
+		say(l, "\xff=\x80> ");
+	else
+		say(l, l->prompt);
+}
+
+static void say_banner(struct loader *l)
+{
+	say(l, "\r\n\r\nU-Boot 2023.01\r\n\r\nHit any key to stop autoboot:  2 ");
 }
 
 /* Just the two forms of setenv that are used: 'text', and the old value before it. */
@@ -69,32 +92,42 @@ static void set_bootargs(struct loader *l, const char *value)
 	(void)strncat(l->bootargs, copy, sizeof(l->bootargs) - strlen(l->bootargs) - 1);
 }
 
-static void execute(struct loader *l)
+static void say_status(struct loader *l, const char *number)
 {
-	static const char setenv[] = "setenv bootargs";
-	char *status = strstr(l->line, "; echo sr-$?-");
-	unsigned result = 0;
 	char text[64];
 
+	if (l->has_hush)
+		(void)snprintf(text, sizeof(text), "sr-%u-%s\r\n", l->result, number);
+	else
+		(void)snprintf(text, sizeof(text), "sr-$sr-%s\r\n", number);
+	say(l, eats(&l->eat_statuses) ? "sr-\x80\r\n" : text);
+}
+
+static void execute(struct loader *l)
+{
+	static const char setenv[] = "setenv bootargs", ask[] = "echo sr-$sr-";
+	char *status = strstr(l->line, "; sr=$?; echo sr-$sr-");
+	const char *number = strstr(l->line, ask);
+
+	if (number)
+		number += strlen(ask);
+	if (number && !status) {
+		say_status(l, number);
+		return;
+	}
 	l->n_executed++;
+	l->result = 0;
 	if (status)
 		*status = '\0';
 	(void)snprintf(l->last, sizeof(l->last), "%s", l->line);
 	if (strncmp(l->line, setenv, strlen(setenv)) == 0) {
 		set_bootargs(l, l->line[strlen(setenv)] ? l->line + strlen(setenv) + 1 : NULL);
 	} else {
-		result = l->status;
+		l->result = l->status;
 		say(l, l->says ? l->says : "");
 	}
-	if (status) {
-		if (l->has_hush)
-			(void)snprintf(text, sizeof(text), "sr-%u-%s\r\n", result,
-				       status + strlen("; echo sr-$?-"));
-		else
-			(void)snprintf(text, sizeof(text), "sr-$?-%s\r\n",
-				       status + strlen("; echo sr-$?-"));
-		say(l, text);
-	}
+	if (number)
+		say_status(l, number);
 }
 
 static void typed(struct loader *l, char c)
@@ -109,11 +142,20 @@ static void typed(struct loader *l, char c)
 		say(l, "<INTERRUPT>\r\n");
 		say_prompt(l);
 	} else if (c == '\r') {
+		if (eats(&l->eat_returns))
+			return;
 		say(l, "\r\n");
 		l->line[l->len] = '\0';
+		if (l->len && eats(&l->resets)) {
+			l->len = 0;
+			say_banner(l);
+			return;
+		}
 		if (l->len)
 			execute(l);
 		l->len = 0;
+		if (l->is_stuck)
+			return;
 		say_prompt(l);
 	} else if (l->len < sizeof(l->line) - 1) {
 		l->line[l->len++] = c;
@@ -138,6 +180,8 @@ static int on_typed(void *self, short revents, struct err *e)
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
+	const struct waiter_ops ops = {
+		.now = jump_clock_now, .poll = jump_clock_poll, .self = &f->now};
 	struct waiter_source src = {.events = POLLIN, .ready = on_typed, .self = &f->l};
 	struct err e = {0};
 	int p[2];
@@ -145,7 +189,8 @@ static int setup(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p), 0);
 	f->ours = p[0];
 	assert_int_equal(fcntl(f->ours, F_SETFL, O_NONBLOCK), 0);
-	f->w = waiter_new(NULL);
+	f->now = NSEC_PER_SEC;
+	f->w = waiter_new(&ops);
 	f->l = (struct loader){.fd = p[1], .prompt = "=> ", .has_echo = true, .has_hush = true};
 	src.fd = p[1];
 	assert_int_equal(waiter_add(f->w, &src, &e), 0);
@@ -297,6 +342,96 @@ static void test_a_loader_without_echo_or_hush(void **state)
 	assert_contains(e.text, "CONFIG_HUSH_PARSER");
 }
 
+static void test_noise_is_met_by_asking_again(void **state)
+{
+	struct fixture *f = *state;
+	struct loader *l = &f->l;
+	unsigned *const eaten[] = {&l->eat_prompts, &l->eat_statuses, &l->eat_returns};
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	unsigned status = 9;
+	struct err e = {0};
+
+	open_shell(f);
+	l->says = "done\r\n";
+	l->status = 3;
+	for (size_t i = 0; i < ARRAY_SIZE(eaten); i++)
+		for (unsigned n = 1; n <= (eaten[i] == &l->eat_returns ? 1 : 2); n++) {
+			*eaten[i] = n;
+			l->n_executed = 0;
+			if (uboot_command(&f->u, "foo", in_ms(f, 60000), &status, &out, &e) < 0)
+				fail_msg("%zu, %u times: %s", i, n, e.text);
+			assert_int_equal(status, 3);
+			assert_int_equal(*eaten[i], 0);
+			/* asked again is not done again */
+			assert_int_equal(l->n_executed, 1);
+			assert_string_equal(l->last, "foo");
+			assert_contains(strbuf_str(&out), "done");
+		}
+}
+
+static void test_noise_on_the_first_prompts_is_met_by_asking_again(void **state)
+{
+	struct fixture *f = *state;
+	unsigned status = 9;
+	struct err e = {0};
+
+	f->l.eat_prompts = 3;
+	open_shell(f);
+	say_banner(&f->l);
+	say_prompt(&f->l);
+	if (uboot_catch(&f->u, in_ms(f, 60000), &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(f->l.eat_prompts, 0);
+	assert_int_equal(uboot_command(&f->u, "version", in_ms(f, 5000), &status, NULL, &e), 0);
+	assert_string_equal(f->l.last, "version");
+}
+
+static void test_what_stops_in_the_boot_loader_has_its_word(void **state)
+{
+	struct fixture *f = *state;
+	struct loader *l = &f->l;
+	unsigned status = 9;
+	struct err e = {0};
+
+	open_shell(f);
+	assert_int_equal(uboot_catch(&f->u, in_ms(f, 200), &e), -ENODATA);
+	assert_string_equal(e.reason, "no-console");
+	say(l, "\r\nBL2: something else\r\n");
+	assert_int_equal(uboot_catch(&f->u, in_ms(f, 200), &e), -ETIMEDOUT);
+	assert_string_equal(e.reason, "no-loader");
+	say(l, "Starting kernel ...\r\n");
+	assert_int_equal(uboot_catch(&f->u, in_ms(f, 2000), &e), -ECANCELED);
+	assert_string_equal(e.reason, "autoboot-missed");
+	for (unsigned i = 0; i < UBOOT_BANNERS_MAX; i++)
+		say_banner(l);
+	assert_int_equal(uboot_catch(&f->u, in_ms(f, 5000), &e), -ELOOP);
+	assert_string_equal(e.reason, "loader-loop");
+	assert_contains(e.text, "its banner came 6 times and no prompt '=> '");
+
+	l->resets = 1;
+	assert_int_equal(uboot_do(&f->u, "foo", in_ms(f, 5000), &e), -ELOOP);
+	assert_string_equal(e.reason, "loader-loop");
+	l->status = 1;
+	assert_int_equal(uboot_do(&f->u, "foo", in_ms(f, 5000), &e), -EREMOTEIO);
+	assert_string_equal(e.reason, "loader-command");
+	assert_int_equal(uboot_fetch(&f->u, "${a}", "f", 4, in_ms(f, 5000), &e), -EREMOTEIO);
+	assert_string_equal(e.reason, "no-file");
+	l->says = "Bytes transferred = 3 (3 hex)\r\n";
+	l->status = 0;
+	assert_int_equal(uboot_fetch(&f->u, "${a}", "f", 4, in_ms(f, 5000), &e), -EREMOTEIO);
+	assert_string_equal(e.reason, "no-file");
+	l->eat_statuses = UINT_MAX;
+	assert_int_equal(uboot_command(&f->u, "foo", in_ms(f, 5000), &status, NULL, &e), -EPROTO);
+	assert_string_equal(e.reason, "loader-deaf");
+	l->says = "working\r\n";
+	l->is_stuck = true;
+	assert_int_equal(uboot_command(&f->u, "foo", in_ms(f, 700), &status, NULL, &e), -ETIMEDOUT);
+	assert_string_equal(e.reason, "loader-hang");
+	assert_contains(e.text, "U-Boot: 'foo': nothing for ");
+	assert_contains(e.text, "no '=> '; the last line is '");
+	assert_int_equal(e.kind, ERR_RIG);
+}
+
 static void test_long_values_pass_a_short_command_line(void **state)
 {
 	struct fixture *f = *state;
@@ -355,8 +490,11 @@ static void test_what_uboot_says_of_an_image_is_the_kernels_fault_and_the_rest_i
 		enum err_kind kind;
 	} cases[] = {
 		{"## Flattened\r\nStarting kernel ...\r\n", 0, ERR_NONE},
+		/* noise has eaten the first */
+		{"Start\x80ng kernel ...\r\n[    0.000000] Linux version 6.1\r\n", 0, ERR_NONE},
 		{"Bad Linux ARM64 Image magic!\r\n", -ENOEXEC, ERR_KERNEL},
 		{"ERROR: Did not find a cmdline Flattened Device Tree\r\n", -EREMOTEIO, ERR_RIG},
+		{"resetting ...\r\n\r\nU-Boot 2023.01\r\n", -ELOOP, ERR_RIG},
 	};
 	struct fixture *f = *state;
 
@@ -417,6 +555,9 @@ int main(void)
 		TEST(test_a_line_that_does_not_arrive_whole_is_typed_again_and_not_executed),
 		TEST(test_a_line_that_never_arrives_whole_is_the_benchs_fault),
 		TEST(test_a_loader_without_echo_or_hush),
+		TEST(test_noise_is_met_by_asking_again),
+		TEST(test_noise_on_the_first_prompts_is_met_by_asking_again),
+		TEST(test_what_stops_in_the_boot_loader_has_its_word),
 		TEST(test_long_values_pass_a_short_command_line),
 		TEST(test_a_fetched_file_must_have_its_size),
 		TEST(test_what_uboot_says_of_an_image_is_the_kernels_fault_and_the_rest_is_not),

@@ -28,6 +28,9 @@ enum err_kind {
 struct err {
 	enum err_kind kind;
 	int code; /* positive errno value */
+	/* A word for it where somebody counts them, "boot-loop"; static; NULL = none. Stays when
+	   the error is wrapped. */
+	const char *reason;
 	char text[ERR_TEXT_MAX];
 };
 
@@ -45,6 +48,9 @@ int err_errno(struct err *e, enum err_kind kind, int code, const char *fmt, ...)
 
 /* Puts "fmt: " in front of the text that e already has; kind and code stay. Returns -e->code. */
 int err_wrap(struct err *e, const char *fmt, ...) printf_like(2, 3);
+
+/* Gives the error a word. Returns -e->code. */
+int err_reason(struct err *e, const char *reason);
 
 /* Changes the kind of an error that came from a lower room. Returns -e->code. */
 int err_rekind(struct err *e, enum err_kind kind);
