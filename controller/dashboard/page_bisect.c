@@ -87,43 +87,69 @@ static void add_bisect_table(struct strbuf *out, const struct request *rq,
 
 /* ---- one ---- */
 
+/* The commit, and what it says of itself. */
+static void add_commit(struct strbuf *out, const json_t *candidates, const char *commit)
+{
+	size_t i;
+	json_t *item;
+
+	add_hash(out, commit);
+	json_array_foreach(candidates, i, item)
+	{
+		const char *other = json_string_value(json_object_get(item, "commit"));
+
+		if (other && strcmp(other, commit) == 0) {
+			strbuf_adds(out, " <b>");
+			html_text(out, json_string_value(json_object_get(item, "subject")));
+			strbuf_adds(out, "</b>");
+			return;
+		}
+	}
+}
+
 static void add_answer(struct strbuf *out, const struct store_bisect *b)
 {
+	json_t *list = b->candidates ? json_loads(b->candidates, 0, NULL) : NULL;
+	const char *first = json_string_value(json_object_get(json_array_get(list, 0), "commit"));
+
 	strbuf_adds(out, "<p class=lead>");
 	if (b->culprit) {
 		strbuf_adds(out, "The culprit is ");
-		add_hash(out, b->culprit);
-		if (isfinite(b->probability))
-			strbuf_addf(out, ", with <b class=num>%.1f %%</b>", b->probability * 100);
-		strbuf_adds(out, ".");
+		add_commit(out, list, b->culprit);
 	} else {
 		strbuf_adds(out, "State: <b>");
 		html_text(out, b->state);
 		strbuf_adds(out, "</b>.");
-		if (isfinite(b->probability))
-			strbuf_addf(out,
-				    " The likeliest answer so far has <b class=num>%.1f %%</b>.",
-				    b->probability * 100);
+		if (first) {
+			strbuf_adds(out, " The likeliest so far is ");
+			add_commit(out, list, first);
+		}
 	}
+	if ((b->culprit || first) && isfinite(b->probability))
+		strbuf_addf(out, ", with <b class=num>%.1f %%</b>.", b->probability * 100);
 	strbuf_adds(out, "\n");
+	if (b->next && *b->next && !b->ended_wall_ns) {
+		strbuf_adds(out, "<p class=next><span class=dim>Next step:</span> ");
+		add_next(out, b);
+		strbuf_adds(out, "\n");
+	}
+	json_decref(list);
 }
 
 static void add_facts(struct strbuf *out, const struct request *rq, const struct store_bisect *b)
 {
-	strbuf_adds(out, "<section class=card><dl class=facts>");
-	if (b->next && *b->next) {
-		strbuf_adds(out, "<dt>next step<dd>");
-		add_next(out, b);
-	}
-	strbuf_addf(out, "<dt>commits between the ends<dd>%u", b->n_commits);
+	strbuf_addf(out, "<section class=card><dl class=facts><dt>commits between the ends<dd>%u",
+		    b->n_commits);
 	if (isfinite(b->entropy_bits))
 		strbuf_addf(out, "<dt>not known yet<dd>%.2f bits", b->entropy_bits);
 	strbuf_adds(out, "<dt>rig<dd>");
 	html_link(out, rq, "rigs/", b->rig, b->rig);
 	html_fact(out, "scenario", b->scenario);
 	html_fact(out, "repository", b->repo);
-	html_fact(out, "good", b->good);
-	html_fact(out, "bad", b->bad);
+	strbuf_adds(out, "<dt>good<dd>");
+	add_hash(out, b->good);
+	strbuf_adds(out, "<dt>bad<dd>");
+	add_hash(out, b->bad);
 	strbuf_adds(out, "<dt>started<dd>");
 	html_time(out, b->started_wall_ns);
 	if (b->ended_wall_ns) {
@@ -143,7 +169,8 @@ static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 			 "<div class=scroll tabindex=0 role=region aria-label=Candidates>"
 			 "<table class=rows><thead><tr><th scope=col>commit<th scope=col>subject"
 			 "<th scope=col class=num>probability"
-			 "<th scope=col class=barcell></thead><tbody>\n");
+			 "<th scope=col class=barcell><span class=axis>0 … 100 %</span></thead>"
+			 "<tbody>\n");
 	json_array_foreach(list, i, item)
 	{
 		double p = json_number_value(json_object_get(item, "probability"));
@@ -256,9 +283,9 @@ int page_bisects(struct site *s, const struct request *rq, struct reply *rp, str
 	strbuf_adds(out, "</h1>\n");
 	if (id) {
 		add_answer(out, &rows[0]);
-		add_facts(out, rq, &rows[0]);
 		add_candidates(out, &rows[0]);
 		add_bisect_tests(s, out, rq, &rows[0]);
+		add_facts(out, rq, &rows[0]);
 	} else {
 		add_bisect_table(out, rq, rows, n);
 	}

@@ -315,6 +315,67 @@ const actionPages = async () => {
 	await seen.context().close();
 };
 
+/* A bisect of a repository, answered by hand while its page is open. The bench of this one builds
+   nothing; with trials of a bench that does: tests/system/bisect.sh. */
+const bisectPages = async () => {
+	const repo = join(WORK, "repo");
+	const store = join(WORK, "bisect.db");
+	const command = (name, args, status = 0) => {
+		const done = spawnSync(name, args, {encoding: "utf8", env: {...process.env, STALLRIG_CACHE: join(WORK, "cache"),
+			GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null"}});
+
+		check(`${name} ${args.slice(0, 4).join(" ")} ends with ${status}`, done.status === status, done.stdout + done.stderr);
+		return done.stdout.trim();
+	};
+	const git = (...args) => command("git", ["-C", repo, "-c", "user.name=test", "-c", "user.email=test@example.org", ...args]);
+	const tell = (rev, word) => command(STALLRIG, ["bisect", "tell", rev, word, "--store", store]);
+
+	await mkdir(repo);
+	git("init", "-q", "-b", "main");
+	for (let i = 0; i <= 12; i++) {
+		git("commit", "-q", "--allow-empty", "-m", `change <${i}>`);
+		git("tag", `c${i}`);
+	}
+	command(STALLRIG, ["bisect", "start", "--repo", repo, "--good", "c0", "--bad", "c12", "--rig", "virtual-x86",
+		"--scenario", "unplug-read", "--store", store, "--build", "echo broken; exit 1"], 130);
+	tell("c1", "good");
+
+	const base = await serve(store);
+	const page = await open();
+	const rows = (name) => page.$$eval(`[aria-label="${name}"] tbody tr`, (all) => all.map((tr) => tr.innerText));
+
+	await page.clock.install();
+	await visit(page, base + "bisects", /Bisects/);
+	await page.click("table.rows tbody th a");
+	await page.waitForURL(/\/bisects\/./);
+	await page.evaluate(() => { window.isSame = true; });
+	const before = await rows("Candidates");
+
+	check("a subject is text", before.some((r) => r.includes("change <12>")), before.join("\n"));
+	for (const [rev, word] of [["c8", "bad"], ["c5", "good"], ["c6", "bad"]]) {
+		const was = (await rows("Candidates")).join("\n");
+
+		tell(rev, word);
+		await page.clock.fastForward(6000);
+		await page.waitForFunction((old) => [...document.querySelectorAll('[aria-label="Candidates"] tbody tr')]
+			.map((tr) => tr.innerText).join("\n") !== old, was, {timeout: 20000})
+			.catch((e) => check(`the posterior follows ${rev} ${word}`, false, e.message));
+	}
+	const after = await rows("Candidates");
+	const sum = after.reduce((s, r) => s + parseFloat(/([\d.]+) %/.exec(r)[1]), 0);
+
+	check("the likeliest commit is first", after[0].includes("change <6>"), after[0]);
+	check("the posterior is one", Math.abs(sum - 100) <= .05 * after.length + .1, String(sum));
+	check("the first sentence says it", /The likeliest so far is \w+ change <6>, with 9\d\.\d %/.test(await page.innerText(".lead")), await page.innerText(".lead"));
+	check("what comes next and how long it takes", /^Next step: tests .*about .* left/.test(await page.innerText(".next")), await page.innerText(".next"));
+	check("all that was told is there", (await rows("Tested")).length === 4, (await rows("Tested")).join("\n"));
+	check("without another page", await page.evaluate(() => window.isSame === true));
+	await accessible(page);
+	await shoot(page, "bisect");
+	await page.context().close();
+	command(STALLRIG, ["bisect", "stop", "--remove"]);
+};
+
 /* What a published folder is served by. */
 const fileServer = (dir) => new Promise((done) => {
 	const types = {html: "text/html", css: "text/css", js: "text/javascript", json: "application/json", svg: "image/svg+xml"};
@@ -504,5 +565,5 @@ const latency = async () => {
 	await page.context().close();
 };
 
-await main(...(LIVE !== "only" ? [labPages, widePages, exports, staticPages, staticLinks, latency, keyboardPages, actionPages] : []),
+await main(...(LIVE !== "only" ? [labPages, widePages, exports, staticPages, staticLinks, latency, keyboardPages, bisectPages, actionPages] : []),
 	...(LIVE !== "0" ? [livePages] : []));
