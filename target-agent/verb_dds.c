@@ -15,8 +15,8 @@
 #include <time.h>
 
 #define SECONDS_MAX 3600
-/* a dd that is to stop says first how far it is */
-#define SAY_NS   ((int64_t)2000 * 1000000)
+/* a dd that is to stop says first how far it is; of hundreds on two CPUs each waits for its turn */
+#define SAY_NS   ((int64_t)10000 * 1000000)
 #define GRACE_NS ((int64_t)20000 * 1000000)
 
 struct dd_count {
