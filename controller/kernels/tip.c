@@ -36,7 +36,8 @@ static int refuse(const struct kernel_tip_cfg *cfg, struct err *e)
 	auto_free char *shown = http_url_shown(cfg->repo);
 	auto_free char *why = xstrdup(e->text);
 
-	if (e->code != ECHILD)
+	/* a repository that hangs is this kernel's trouble, too */
+	if (e->code != ECHILD && e->code != ETIMEDOUT)
 		return -e->code;
 	return err_set(e, ERR_CONFIG, ENOENT, "branch '%s' of %s: %s", cfg->branch, shown, why);
 }
