@@ -172,6 +172,8 @@ static void test_the_manual_pages_name_every_key_of_the_shipped_files(void **sta
 	assert_keys_documented("fixtures/rigs/virtual-arm64.yaml", "stallrig-rig.5.scd");
 	assert_keys_documented("fixtures/rigs/virtual-uboot.yaml", "stallrig-rig.5.scd");
 	assert_keys_documented("fixtures/rigs/rcar-h3-starter-kit.yaml", "stallrig-rig.5.scd");
+	assert_keys_documented("fixtures/rigs/rcar-m3-starter-kit.yaml", "stallrig-rig.5.scd");
+	assert_keys_documented("fixtures/rigs/pi4-host.yaml", "stallrig-rig.5.scd");
 }
 
 int main(void)

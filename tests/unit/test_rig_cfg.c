@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ctest: rig */
+#include "base/fdio.h"
 #include "rig/rig.h"
 #include "unit.h"
+
+#include <glob.h>
 
 /* One line each, so that a case can replace one. */
 static const char *const good[] = {
@@ -682,18 +685,65 @@ static void test_an_unknown_name_lists_the_names_there_are(void **state)
 
 static void test_the_rigs_that_come_with_the_project_load(void **state)
 {
-	static const char *const names[] = {"virtual-x86",         "virtual-arm64",
-					    "virtual-uboot",       "rcar-h3-starter-kit",
-					    "rcar-m3-starter-kit", "pi4-host"};
+	glob_t files;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+	assert_int_equal(glob(STALLRIG_SOURCE_DIR "/fixtures/rigs/*.yaml", 0, NULL, &files), 0);
+	assert_true(files.gl_pathc >= 6);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
 		auto_rig_cfg struct rig_cfg *cfg = NULL;
+		auto_free char *name = xstrdup(strrchr(files.gl_pathv[i], '/') + 1);
 		struct err e = {0};
 
-		if (rig_cfg_load(names[i], &cfg, &e) != 0)
+		*strrchr(name, '.') = '\0';
+		if (rig_cfg_load(name, &cfg, &e) != 0)
 			fail_msg("%s", e.text);
-		assert_string_equal(cfg->name, names[i]);
+		assert_string_equal(cfg->name, name);
+		/* what wears out has a budget, and a board can be ended */
+		if (strcmp(cfg->rig_class, "board") == 0) {
+			assert_true(cfg->stick_switch.max_cycles > 0);
+			assert_non_null(cfg->power);
+			assert_true(cfg->boot.attempts > 1);
+		}
+	}
+	globfree(&files);
+}
+
+/* The Pi's rig file and the table of its header pins are one wiring. */
+static void test_the_wires_of_the_pi_are_those_of_the_document(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	auto_strbuf struct strbuf page = STRBUF_INIT;
+	const char *table;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(file_read(STALLRIG_SOURCE_DIR "/docs/wiring.md", 1 << 20, &page, &e), 0);
+	assert_int_equal(rig_cfg_load("pi4-host", &cfg, &e), 0);
+	table = strstr(strbuf_str(&page), "\n## A Raspberry Pi 4");
+	assert_non_null(table);
+
+	const struct {
+		const char *signal;
+		const struct switch_line_cfg *line;
+	} wires[] = {
+		{"vbus (EN)", cfg->stick_switch.vbus},
+		{"data (/OE)", cfg->stick_switch.data},
+		{"discharge", cfg->stick_switch.discharge},
+		{"sense", cfg->stick_switch.sense},
+		{"over_current (/OC)", cfg->stick_switch.over_current},
+		{"power of the board (relay board)", cfg->power->vbus},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
+		auto_free char *begin = xasprintf("\n| %s | ", wires[i].signal);
+		auto_free char *end = xasprintf(" | %s |\n", wires[i].line->line);
+		const char *row = strstr(table, begin);
+		const char *hit = row ? strstr(row, end) : NULL;
+
+		if (!hit || memchr(row + 1, '\n', (size_t)(hit - row - 1)))
+			fail_msg("docs/wiring.md: no row of '%s' with line %s", wires[i].signal,
+				 wires[i].line->line);
 	}
 }
 
@@ -712,6 +762,7 @@ int main(void)
 		cmocka_unit_test(test_a_lab_that_boots_by_its_own_commands),
 		cmocka_unit_test(test_an_unknown_name_lists_the_names_there_are),
 		cmocka_unit_test(test_the_rigs_that_come_with_the_project_load),
+		cmocka_unit_test(test_the_wires_of_the_pi_are_those_of_the_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
