@@ -25,12 +25,7 @@ in_repo() { git -C "$repo" "$@"; }
 
 # unpack_source VERSION [FOLDER]: all of it, or one folder of it, into the repository
 unpack_source() {
-	local deb
-
-	deb=$(source_package "$1") || exit 1
-	mkdir -p "$repo" "$work/deb"
-	dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.1.tar.xz | xz -dc -T0 |
-		tar -x -C "$repo" --strip-components=1 ${2:+"linux-source-6.1/$2"}
+	linux_source "$repo" "$@"
 	rm -f "$repo/.gitignore" # the package's ignores all of the source
 }
 
@@ -144,12 +139,6 @@ make_history() {
 }
 
 # ---- the bisect
-
-# the failure does not depend on what was read, so a trial reads little
-small_rig() {
-	sed -e 's/^    size_mib: .*/    size_mib: 48/' -e 's/^    file_mib: .*/    file_mib: 32/' \
-		"$top/fixtures/rigs/virtual-x86.yaml" >"$work/virtual-x86.yaml"
-}
 
 # bisect_json: what is known, to $work/run.json
 bisect_json() { "$stallrig" bisect status --json >"$work/run.json"; }

@@ -116,6 +116,23 @@ source_package() {
 	echo "$deb"
 }
 
+# linux_source FOLDER VERSION [PART…]: Debian's kernel source, or these folders of it
+linux_source() {
+	local folder=$1 deb
+
+	deb=$(source_package "$2") || exit 1
+	shift 2
+	mkdir -p "$folder"
+	dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.1.tar.xz | xz -dc -T0 |
+		tar -x -C "$folder" --strip-components=1 "${@/#/linux-source-6.1/}"
+}
+
+# rig with a small stick, where the failure does not depend on what was read
+small_rig() {
+	sed -e 's/^    size_mib: .*/    size_mib: 48/' -e 's/^    file_mib: .*/    file_mib: 32/' \
+		"$top/fixtures/rigs/virtual-x86.yaml" >"$work/virtual-x86.yaml"
+}
+
 # changed_scenario NAME SED-EXPRESSION…: path of a copy of unplug-read with these changes
 changed_scenario() {
 	local name=$1 file=$work/$1.yaml args=()
