@@ -84,10 +84,11 @@ void html_verdict(struct strbuf *out, enum verdict v)
 
 /* ---- links ---- */
 
-static void add_encoded(struct strbuf *out, const char *s)
+/* plain: what stays as it is beside letters and digits. */
+static void add_encoded(struct strbuf *out, const char *s, const char *plain)
 {
 	for (; *s; s++) {
-		if (isalnum((unsigned char)*s) || strchr("-._~/+@:,=", *s))
+		if (isalnum((unsigned char)*s) || strchr(plain, *s))
 			strbuf_add(out, s, 1);
 		else
 			strbuf_addf(out, "%%%02X", (unsigned char)*s);
@@ -96,12 +97,7 @@ static void add_encoded(struct strbuf *out, const char *s)
 
 void html_query(struct strbuf *out, const char *s)
 {
-	for (; *s; s++) {
-		if (isalnum((unsigned char)*s) || strchr("-._~", *s))
-			strbuf_add(out, s, 1);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*s);
-	}
+	add_encoded(out, s, "-._~");
 }
 
 void page_root(struct strbuf *out, const struct request *rq)
@@ -115,7 +111,7 @@ static void add_words(struct strbuf *out, va_list ap)
 	const char *word;
 
 	while ((word = va_arg(ap, const char *)) != NULL)
-		add_encoded(out, word);
+		add_encoded(out, word, "-._~/+@:,=");
 }
 
 void page_url(struct strbuf *out, const struct request *rq, ...)
