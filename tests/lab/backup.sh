@@ -46,20 +46,23 @@ wait_for_job() {
 
 # ---- SQLite
 
-documented "sqlite3 results.db \".backup 'copy.db'\""
+documented "sqlite3 results.db '.timeout 10000' \".backup 'copy.db'\""
 replays 3
 before=$(runs)
 [ "$(jq length <<<"$before")" = 3 ] || fail "not three runs: $before"
 # something goes on writing
 (
-	while [ ! -e "$work/stop" ]; do
+	while [ -d "$work" ] && [ ! -e "$work/stop" ]; do
 		"$stallrig" submit --replay "$recording" >/dev/null
 		"$stallrig" worker --rig virtual-x86 --until-empty >/dev/null 2>&1
 	done
 ) &
 writer=$!
 wait_for_job '.job == 5 and .state == "done"'
-(cd "$STALLRIG_STATE" && sqlite3 results.db ".backup 'copy.db'") || fail "no backup"
+# often enough to meet a writer that holds the file
+for _ in $(seq 20); do
+	(cd "$STALLRIG_STATE" && sqlite3 results.db '.timeout 10000' ".backup 'copy.db'") || fail "no backup"
+done
 touch "$work/stop"
 wait "$writer"
 copy=$(runs --store "$STALLRIG_STATE/copy.db")
