@@ -196,7 +196,6 @@ static int await_end(struct uboot_shell *u, unsigned n, nsec_t deadline_ns, stru
 	const nsec_t since_ns = waiter_now(u->w);
 
 	for (;;) {
-		auto_strbuf struct strbuf text = STRBUF_INIT;
 		unsigned status;
 		size_t at;
 		int r;
@@ -207,13 +206,14 @@ static int await_end(struct uboot_shell *u, unsigned n, nsec_t deadline_ns, stru
 			(void)err_set(e, ERR_RIG, ELOOP, "the boot loader began anew");
 			return err_reason(e, "loader-loop");
 		}
+		if (r == -EPIPE && waiter_now(u->w) < deadline_ns)
+			continue; /* an adapter may come back */
 		if (r != -ETIMEDOUT)
 			return r;
-		strbuf_adds(&text, talk_text(u->talk));
-		if (talk_find_status(strbuf_str(&text), n, &status, &at)) {
+		if (talk_find_status(talk_text(u->talk), n, &status, &at)) {
 			/* it has ended, and noise has eaten the prompt */
 			strbuf_reset(out);
-			strbuf_adds(out, strbuf_str(&text));
+			strbuf_adds(out, talk_text(u->talk));
 			return settle_line(u, deadline_ns, e);
 		}
 		if (waiter_now(u->w) >= deadline_ns)

@@ -386,6 +386,30 @@ static void test_noise_on_the_first_prompts_is_met_by_asking_again(void **state)
 	assert_string_equal(f->l.last, "version");
 }
 
+static void pull_out(void *self)
+{
+	port_lose(((struct fixture *)self)->port, "pulled out");
+}
+
+static void test_an_adapter_that_is_pulled_out_may_come_back_in_time(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter_timer timer = {.fire = pull_out, .self = f};
+	unsigned status = 9;
+	struct err e = {0};
+	nsec_t began_ns;
+
+	f->l.is_stuck = true;
+	open_shell(f);
+	began_ns = f->now;
+	timer.at_ns = in_ms(f, 1000);
+	assert_int_equal(waiter_timer_set(f->w, &timer, &e), 0);
+	/* this one does not */
+	assert_int_equal(uboot_command(&f->u, "foo", in_ms(f, 20000), &status, NULL, &e), -EPIPE);
+	assert_contains(e.text, "pulled out");
+	assert_int_equal(f->now - began_ns, 20 * NSEC_PER_SEC);
+}
+
 static void test_what_stops_in_the_boot_loader_has_its_word(void **state)
 {
 	struct fixture *f = *state;
@@ -557,6 +581,7 @@ int main(void)
 		TEST(test_a_loader_without_echo_or_hush),
 		TEST(test_noise_is_met_by_asking_again),
 		TEST(test_noise_on_the_first_prompts_is_met_by_asking_again),
+		TEST(test_an_adapter_that_is_pulled_out_may_come_back_in_time),
 		TEST(test_what_stops_in_the_boot_loader_has_its_word),
 		TEST(test_long_values_pass_a_short_command_line),
 		TEST(test_a_fetched_file_must_have_its_size),
