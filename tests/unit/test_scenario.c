@@ -54,7 +54,7 @@ static void test_the_variants_of_unplug_differ_in_what_they_are_about(void **sta
 		{"unplug-uncached", "ro", false, true, false, false, false, 0, 0},
 		{"unplug-raw", "none", true, false, false, false, false, 0, 90},
 		{"unplug-two", "ro", false, false, false, false, true, 0, 90},
-		{"unplug-dirty", "rw", false, false, false, false, false, 32, 90},
+		{"unplug-dirty", "rw", false, false, false, false, false, 16, 90},
 	};
 
 	(void)state;
