@@ -3,6 +3,7 @@
 # Runs in the guest: holds pools for known times while latency-mon and the classic monitor watch,
 # and prints what was true and what latency-mon says. /requests, a line for each stall:
 # "cpu pool us gap_us period_us", in order of the period. Read by tests/bench/latency-mon.
+# Before each stall it says what time it is here, so that the host can tell what it did meanwhile.
 insmod /classic_mon.ko quiet=1
 insmod /wq-stall.ko
 insmod /latency-mon.ko console=off
@@ -41,6 +42,11 @@ $1 == "cpu=" cpu {
 END { for (p in text) print text[p] }
 AWK
 
+mark() {
+	{ read -r _ && read -r _ && read -r _ _ now_ns _; } </proc/timer_list
+	echo "### mark $now_ns"
+}
+
 period=10000
 i=0
 while read -r cpu pool us gap_us new_period_us; do
@@ -54,6 +60,7 @@ while read -r cpu pool us gap_us new_period_us; do
 	[ $us -gt 5000 ] || threshold=$((us / 2))
 	control threshold_us=$threshold
 	usleep $gap_us
+	mark
 	control reset
 	inject cpu=$cpu pool=$pool us=$us
 	# the sample runs after the stall has ended, on a busy host much later

@@ -83,7 +83,8 @@ def initramfs(out, modules, release, test, modprobe_tree=False, files=()):
 def boot(image, initrd, log, timeout, append="", cpus=2, memory_mb=512):
     """Boots and waits for the guest to switch itself off; its console goes to the file log."""
     argv = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-accel", "tcg,thread=multi",
-            "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb), "-display", "none",
+            # names the threads of the virtual CPUs, for vcpu.py
+            "-name", "guest,debug-threads=on", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb), "-display", "none",
             "-no-reboot", "-kernel", image, "-initrd", initrd, "-serial", "file:" + log,
             # the whole log of the test stays in the guest, which looks through it at the end
             "-append", f"console=ttyS0 panic=-1 loglevel=3 log_buf_len=8M edd=off "
