@@ -428,7 +428,7 @@ static void next_end(const struct bisect_core *b, struct bisect_next *ret)
 						   ret->trials_per_boot * b->cfg.cost.trial_s);
 	snprintf(
 		ret->why, sizeof(ret->why),
-		"tests %s next because the ends must differ: good end %u of %u failed, bad end %u of "
+		"tests %.12s next because the ends must differ: good end %u of %u failed, bad end %u of "
 		"%u, probability that they differ %.4f (wanted %.4g)",
 		bisect_core_name(b, ret->commit), end[0].over, end[0].trials, end[1].over,
 		end[1].trials, b->p_ends_differ, core_ends_enough(b, ret->p_answer));
@@ -468,11 +468,12 @@ static void next_commit(const struct bisect_core *b, struct bisect_next *ret)
 			 c.commit == BISECT_GOOD_END ? "good" : "bad");
 	else
 		snprintf(chance, sizeof(chance), "it is bad with probability %.3f", ret->p_bad);
-	snprintf(ret->why, sizeof(ret->why),
-		 "tests %s next because %s: %u boot%s of %u trial%s give about %.2f bit for %.0f s "
-		 "(%s), the most per hour",
-		 bisect_core_name(b, c.commit), chance, ret->boots, ret->boots == 1 ? "" : "s",
-		 per_boot, per_boot == 1 ? "" : "s", c.bits, ret->cost_s, build);
+	snprintf(
+		ret->why, sizeof(ret->why),
+		"tests %.12s next because %s: %u boot%s of %u trial%s give about %.2f bit for %.0f s "
+		"(%s), the most per hour",
+		bisect_core_name(b, c.commit), chance, ret->boots, ret->boots == 1 ? "" : "s",
+		per_boot, per_boot == 1 ? "" : "s", c.bits, ret->cost_s, build);
 }
 
 static void explain_end(const struct bisect_core *b, struct bisect_next *ret)

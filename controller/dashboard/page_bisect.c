@@ -10,8 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#define HASH_SHOWN 12 /* characters of a commit's hash */
-#define DOTS_MAX   200
+#define HASH_SHOWN       12 /* characters of a commit's hash */
+#define DOTS_MAX         200
+#define CANDIDATES_SHOWN 10 /* the others are one row */
 
 static void add_hash(struct strbuf *out, const char *commit)
 {
@@ -159,9 +160,22 @@ static void add_facts(struct strbuf *out, const struct request *rq, const struct
 	strbuf_adds(out, "</dl></section>\n");
 }
 
+static void add_probability(struct strbuf *out, double p)
+{
+	strbuf_addf(out,
+		    "<td class=num>%.1f %%<td class=barcell aria-hidden=true>"
+		    "<svg class=bar><rect y=4 height=10 width=\"%.1f%%\" class=over />"
+		    "</svg>\n",
+		    p * 100, p * 100);
+}
+
 static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 {
 	json_t *list = b->candidates ? json_loads(b->candidates, 0, NULL) : NULL;
+	const size_t n = json_array_size(list);
+	/* a row for one other would save nothing */
+	const size_t shown = n <= CANDIDATES_SHOWN + 1 ? n : CANDIDATES_SHOWN;
+	double others = 0;
 	size_t i;
 	json_t *item;
 
@@ -175,15 +189,19 @@ static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 	{
 		double p = json_number_value(json_object_get(item, "probability"));
 
+		if (i >= shown) {
+			others += p;
+			continue;
+		}
 		strbuf_adds(out, "<tr><th scope=row>");
 		add_hash(out, json_string_value(json_object_get(item, "commit")));
 		strbuf_adds(out, "<td>");
 		html_text(out, json_string_value(json_object_get(item, "subject")));
-		strbuf_addf(out,
-			    "<td class=num>%.1f %%<td class=barcell aria-hidden=true>"
-			    "<svg class=bar><rect y=4 height=10 width=\"%.1f%%\" class=over />"
-			    "</svg>\n",
-			    p * 100, p * 100);
+		add_probability(out, p);
+	}
+	if (n > shown) {
+		strbuf_addf(out, "<tr><th scope=row>%zu others<td>together", n - shown);
+		add_probability(out, others);
 	}
 	strbuf_adds(out, "</tbody></table></div></section>\n");
 	json_decref(list);

@@ -6,9 +6,12 @@
 # Here usbcore alone is in the repository and each commit costs the build of one module for a fetched
 # kernel. With STALLRIG_LONG=1 the repository is the whole kernel, built by stallrig itself with the
 # virtual rig's small config, has 40 commits and more, and plain git bisect run tries the same.
+# A browser looks on from the kill to the end (tests/web/bisect.mjs); screenshots go to the build folder.
 # BISECT_SEED chooses where the guilty commit and the others stand.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/web/lib.sh
+. "$top/tests/web/lib.sh"
 
 seed=${BISECT_SEED:-$(date +%s)}
 long=${STALLRIG_LONG:+1}
@@ -171,7 +174,7 @@ names_the_guilty() {
 }
 
 bisect() {
-	local pid
+	local pid browser
 
 	"$stallrig" bisect start --repo "$repo" --good good --bad bad --rig "$work/virtual-x86.yaml" \
 		--scenario unplug-unmounted --path drivers/usb/core "$@" >"$work/out" 2>"$work/err" </dev/null &
@@ -180,7 +183,15 @@ bisect() {
 	bisect_json
 	cp "$work/run.json" "$work/before.json"
 	no_orphans
+	CULPRIT=$(in_repo rev-parse guilty) browse bisect >"$work/browser" 2>&1 &
+	browser=$!
+	until [ -e "$work/watched" ]; do
+		kill -0 "$browser" 2>/dev/null || fail "browser: $(cat "$work/browser")"
+		sleep 0.2
+	done
 	expect 0 "$stallrig" bisect resume
+	wait "$browser" || fail "browser: $(cat "$work/browser")"
+	cat "$work/browser"
 	no_orphans
 	cp "$work/out" "$work/resumed"
 	names_the_guilty

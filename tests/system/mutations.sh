@@ -120,12 +120,13 @@ remove_added() {
 	done
 }
 
-# The failure lasts as long as the disk stalls, so a shorter one does.
+# The failure lasts as long as the disk stalls, or half as long, so a shorter one with a lower limit does.
 short_lockup() {
 	sed -e 's/^name: .*/name: short-lockup/' -e 's/jobs: \[64\], seconds: 24/jobs: [64], seconds: 14/' \
 		-e 's/after_ms: 4000, for_ms: 10000/after_ms: 2000, for_ms: 7000/' \
+		-e 's/  max_ms: 4000/  max_ms: 2400/' \
 		"$top/hil/scenarios/workqueue-lockup.yaml" >"$work/short-lockup.yaml"
-	[ "$(diff "$top/hil/scenarios/workqueue-lockup.yaml" "$work/short-lockup.yaml" | grep -c '^>')" -eq 3 ] ||
+	[ "$(diff "$top/hil/scenarios/workqueue-lockup.yaml" "$work/short-lockup.yaml" | grep -c '^>')" -eq 4 ] ||
 		fail "the scenario has changed"
 }
 
