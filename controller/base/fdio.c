@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -205,9 +206,25 @@ const char *path_shared_recordings(void)
 	return folder && *folder ? folder : NULL;
 }
 
+char *path_program(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return xstrdup(".");
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	return xstrdup(path);
+}
+
 char *path_data(const char *sub)
 {
 	const char *base = getenv("STALLRIG_DATA");
+	auto_free char *program = path_program();
+	auto_free char *installed = xasprintf("%s/../share/stallrig", program);
 
-	return xasprintf("%s/%s", base && *base ? base : STALLRIG_DATA_DIR, sub);
+	if (!base || !*base)
+		base = access(installed, X_OK) == 0 ? installed : STALLRIG_DATA_DIR;
+	return xasprintf("%s/%s", base, sub);
 }

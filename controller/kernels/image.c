@@ -143,25 +143,13 @@ static int read_busybox(const struct kernels_ctx *ctx, const char *arch, struct 
 	return read_program(path, arch, ret, e);
 }
 
-/* Folder of the running program, without '/' at its end. */
-static char *program_dir(void)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	if (n <= 0)
-		return xstrdup(".");
-	path[n] = '\0';
-	*strrchr(path, '/') = '\0';
-	return xstrdup(path);
-}
-
 /* <dir>/stallrig-agent for the host's arch, <dir>/<arch>/stallrig-agent for another. */
 static char *find_agent(const char *arch)
 {
 	bool is_host = strcmp(arch, kernels_host_arch()) == 0;
-	auto_free char *beside = program_dir();
-	const char *const dirs[] = {beside, STALLRIG_BUILD_DIR};
+	auto_free char *beside = path_program();
+	auto_free char *installed = xasprintf("%s/../libexec/stallrig", beside);
+	const char *const dirs[] = {beside, installed, STALLRIG_BUILD_DIR};
 	auto_free char *path = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {

@@ -61,9 +61,6 @@ def make_top(top, kernel):
     """What is in the container and not on this machine."""
     subprocess.run(["cmake", "--install", os.path.dirname(STALLRIG)], check=True, stdout=subprocess.DEVNULL,
                    env=dict(os.environ, DESTDIR=top))
-    data = os.path.join(top, "usr", "local", "share", "stallrig")
-    for folder in ("hil/scenarios", "hil/plans", "fixtures/rigs", "module"):
-        shutil.copytree(os.path.join(TOP, folder), os.path.join(data, folder), dirs_exist_ok=True)
     test = os.path.join(top, "test")
     shutil.copytree(os.path.join(TOP, "fixtures", "runs", "cut-short"), os.path.join(test, "run"))
     os.mkdir(os.path.join(test, "kernel"))
@@ -76,7 +73,7 @@ def make_top(top, kernel):
     write(os.path.join(top, "etc", "fstab"), "")
     write(os.path.join(top, "etc", "machine-id"), uuid.uuid4().hex + "\n")
     write(os.path.join(top, "etc", "stallrig", "stallrig.env"),
-          "STALLRIG_DATA=/usr/local/share/stallrig\nSTALLRIG_PLANS=/test/plans\n")
+          "STALLRIG_PLANS=/test/plans\n")
     write(os.path.join(test, "plans", "p.yaml"), "name: p\nrigs: [virtual-x86]\nscenarios: [unplug-read]\n"
           "kernels: [{folder: /var/lib/stallrig/drop/p}]\nsettle_seconds: 2\n")
 

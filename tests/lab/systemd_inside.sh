@@ -41,7 +41,7 @@ differs() { [ -n "$(property "$1" "$2")" ] && [ "$(property "$1" "$2")" != "$3" 
 # as_user COMMAND…: as the services are run
 as_user() {
 	(cd / && setpriv --reuid=stallrig --regid=stallrig --init-groups env STALLRIG_STATE=/var/lib/stallrig \
-		STALLRIG_CACHE=/var/cache/stallrig STALLRIG_DATA=/usr/local/share/stallrig STALLRIG_PLANS=/test/plans "$@")
+		STALLRIG_CACHE=/var/cache/stallrig STALLRIG_PLANS=/test/plans "$@")
 }
 
 # report JQ-EXPRESSION: true of the runs in the store

@@ -39,5 +39,8 @@ char *path_state(const char *sub);
 /* $STALLRIG_RECORDINGS: folder of recordings that the hosts of a lab share; NULL = none. Not the
    caller's. */
 const char *path_shared_recordings(void);
-/* Shared files of the project: $STALLRIG_DATA, else what the build was configured with. */
+/* Folder of the running program, without '/' at its end. Caller frees. */
+char *path_program(void);
+/* Shared files of the project: $STALLRIG_DATA, else what was installed with the running program,
+   else what the build was configured with. Caller frees. */
 char *path_data(const char *sub);
