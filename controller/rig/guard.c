@@ -244,7 +244,8 @@ static _Noreturn void guardian_run(int fd, int keep_fd, pid_t controller, switch
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "sr-guardian");
 	keep_only(fd, keep_fd);
-	set_oom_score("-900");
+	/* it is small, and what it would free is what keeps the lines safe: never this one */
+	set_oom_score("-1000");
 	log_set_sink(NULL, NULL);
 
 	g.w = waiter_new(NULL);
