@@ -240,6 +240,7 @@ static void test_a_store_of_version_2_gets_the_overview_of_its_runs(void **state
 		"DROP TABLE histograms",
 		"CREATE TABLE histograms (trial BIGINT)",
 		"DROP INDEX incidents_title",
+		"ALTER TABLE trials DROP COLUMN load_points",
 		"CREATE INDEX incidents_title ON incidents (incident_title)",
 	};
 	struct fixture *f = *state;

@@ -102,11 +102,11 @@ static void test_an_empty_file_becomes_a_store_only_for_a_writer(void **state)
 	put_file(f->path, "", 0, 0);
 	expect_open_fails(f, f->path, STORE_READ, EBADMSG, "it is empty");
 	st = open_store(f, STORE_WRITE);
-	assert_int_equal(store_schema_version(st), 5);
+	assert_int_equal(store_schema_version(st), 6);
 	assert_string_equal(store_location(st), f->path);
 	store_close(st);
 	st = open_store(f, STORE_READ);
-	assert_int_equal(store_schema_version(st), 5);
+	assert_int_equal(store_schema_version(st), 6);
 	store_close(st);
 }
 
