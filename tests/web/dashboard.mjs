@@ -351,7 +351,7 @@ const bisectPages = async () => {
 	await page.evaluate(() => { window.isSame = true; });
 	const before = await rows("Candidates");
 
-	check("a subject is text", before.some((r) => r.includes("change <12>")), before.join("\n"));
+	check("a subject is text", before.some((r) => r.includes("change <2>")), before.join("\n"));
 	for (const [rev, word] of [["c8", "bad"], ["c5", "good"], ["c6", "bad"]]) {
 		const was = (await rows("Candidates")).join("\n");
 
