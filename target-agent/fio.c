@@ -107,37 +107,21 @@ static bool follow(const struct program *p, const struct fio_load *l, int64_t un
 		   struct fio_report *rep, bool *ret_has_report, char *last, size_t cap)
 {
 	char line[LINE_MAX_BYTES];
+	char buf[1024];
 	size_t len = 0;
+	ssize_t n;
 
-	for (;;) {
-		struct pollfd pfd = {.fd = p->out_fd, .events = POLLIN};
-		int64_t left_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
-		char buf[1024];
-		ssize_t n;
-
-		if (left_ns <= 0)
-			return false;
-		if (poll(&pfd, 1, (int)(left_ns / 1000000) + 1) <= 0)
-			continue;
-		n = read(p->out_fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return true;
+	while ((n = program_read(p, buf, sizeof(buf), until_ns)) > 0) {
 		for (ssize_t i = 0; i < n; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
+			if (!program_line_add(line, sizeof(line), &len, buf[i]))
 				continue;
-			}
-			line[len] = '\0';
 			if (fio_report_parse(line, l, rep))
 				*ret_has_report = true;
-			else if (len)
+			else if (*line)
 				(void)snprintf(last, cap, "%s", line);
-			len = 0;
 		}
 	}
+	return n == 0;
 }
 
 /* A colon in a file name separates files. False if the word has no room. */

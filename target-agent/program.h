@@ -15,6 +15,14 @@ struct program {
  */
 int program_start(const char *const *argv, int stream, struct program *ret,
 		  struct err *e) must_check;
+/*
+ * What the program says next: bytes read, 0 once it has closed its output, -ETIMEDOUT if it says
+ * nothing until until_ns (CLOCK_MONOTONIC).
+ */
+ssize_t program_read(const struct program *p, char *buf, size_t n, int64_t until_ns);
+/* Takes the next byte of a line, cut to its room; true = it was the line's end, and line is whole.
+ */
+bool program_line_add(char *line, size_t cap, size_t *len, char c);
 /* From a status of wait(2): 0..255, or 128 + the signal. */
 int program_exit_code(int status);
 

@@ -39,25 +39,15 @@ struct dds_load {
 /* Reads what dd says until it has said all (or all that it says when asked); false at until_ns. */
 static bool follow(const struct program *p, struct dd_report *rep, bool is_asked, int64_t until_ns)
 {
-	for (;;) {
-		struct pollfd pfd = {.fd = p->out_fd, .events = POLLIN};
-		int64_t left_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
-		char buf[512];
-		ssize_t n;
+	char buf[512];
+	ssize_t n;
 
-		if (left_ns <= 0)
-			return false;
-		if (poll(&pfd, 1, (int)(left_ns / 1000000) + 1) <= 0)
-			continue;
-		n = read(p->out_fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return true;
+	while ((n = program_read(p, buf, sizeof(buf), until_ns)) > 0) {
 		dd_report_feed(rep, buf, (size_t)n);
 		if (is_asked && rep->has_in && rep->has_out)
-			return true;
+			break;
 	}
+	return n >= 0;
 }
 
 /* One dd, to its end or until the time is over. False: do not start another one. */

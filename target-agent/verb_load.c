@@ -55,6 +55,35 @@ int program_start(const char *const *argv, int stream, struct program *ret, stru
 	return 0;
 }
 
+ssize_t program_read(const struct program *p, char *buf, size_t n, int64_t until_ns)
+{
+	for (;;) {
+		struct pollfd pfd = {.fd = p->out_fd, .events = POLLIN};
+		int64_t left_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
+		ssize_t got;
+
+		if (left_ns <= 0)
+			return -ETIMEDOUT;
+		if (poll(&pfd, 1, (int)(left_ns / 1000000) + 1) <= 0)
+			continue;
+		got = read(p->out_fd, buf, n);
+		if (got >= 0 || errno != EINTR)
+			return got > 0 ? got : 0;
+	}
+}
+
+bool program_line_add(char *line, size_t cap, size_t *len, char c)
+{
+	if (c != '\n') {
+		if (*len < cap - 1)
+			line[(*len)++] = c;
+		return false;
+	}
+	line[*len] = '\0';
+	*len = 0;
+	return true;
+}
+
 int program_exit_code(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -136,16 +165,9 @@ static void dd_line(struct dd_report *rep, const char *line)
 void dd_report_feed(struct dd_report *rep, const char *bytes, size_t n)
 {
 	rep->said += n;
-	for (size_t i = 0; i < n; i++) {
-		if (bytes[i] != '\n') {
-			if (rep->len < sizeof(rep->line) - 1)
-				rep->line[rep->len++] = bytes[i];
-			continue;
-		}
-		rep->line[rep->len] = '\0';
-		rep->len = 0;
-		dd_line(rep, rep->line);
-	}
+	for (size_t i = 0; i < n; i++)
+		if (program_line_add(rep->line, sizeof(rep->line), &rep->len, bytes[i]))
+			dd_line(rep, rep->line);
 }
 
 /*
@@ -178,7 +200,6 @@ static void dd_follow(struct request *rq, const struct program *p, struct dd_rep
 	int64_t next_ns = start_ns + DD_PROGRESS_NS;
 
 	for (;;) {
-		struct pollfd pfd = {.fd = p->out_fd, .events = POLLIN};
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		uint64_t bytes;
 		char buf[512];
@@ -190,14 +211,11 @@ static void dd_follow(struct request *rq, const struct program *p, struct dd_rep
 					     bytes, (now_ns - start_ns) / 1000000);
 			next_ns = now_ns + DD_PROGRESS_NS;
 		}
-		if (poll(&pfd, 1, (int)((next_ns - now_ns) / 1000000) + 1) <= 0)
-			continue;
-		n = read(p->out_fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+		n = program_read(p, buf, sizeof(buf), next_ns);
+		if (n == 0)
 			return;
-		dd_report_feed(rep, buf, (size_t)n);
+		if (n > 0)
+			dd_report_feed(rep, buf, (size_t)n);
 	}
 }
 
@@ -331,15 +349,10 @@ static void sh_follow(struct request *rq, const struct program *p, char *last, s
 		if (n < 0 && errno != EINTR)
 			return;
 		for (ssize_t i = 0; i < n; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
+			if (!program_line_add(line, sizeof(line), &len, buf[i]))
 				continue;
-			}
-			line[len] = '\0';
-			if (len)
+			if (*line)
 				(void)snprintf(last, cap, "%s", line);
-			len = 0;
 			if (n_lines++ < SH_LINES_MAX)
 				answer_line(rq->answer, line);
 		}

@@ -221,10 +221,13 @@ char *path_program(void)
 char *path_data(const char *sub)
 {
 	const char *base = getenv("STALLRIG_DATA");
-	auto_free char *program = path_program();
-	auto_free char *installed = xasprintf("%s/../share/stallrig", program);
+	auto_free char *program = NULL;
+	auto_free char *installed = NULL;
 
-	if (!base || !*base)
-		base = access(installed, X_OK) == 0 ? installed : STALLRIG_DATA_DIR;
-	return xasprintf("%s/%s", base, sub);
+	if (base && *base)
+		return xasprintf("%s/%s", base, sub);
+	program = path_program();
+	installed = xasprintf("%s/../share/stallrig", program);
+	return xasprintf("%s/%s", access(installed, X_OK) == 0 ? installed : STALLRIG_DATA_DIR,
+			 sub);
 }

@@ -12,18 +12,17 @@
 
 #define BUILD_NS    (12 * 3600 * NSEC_PER_SEC)
 #define LOOK_NS     (5 * NSEC_PER_SEC) /* how often the progress line is renewed */
-#define LOG_MAX     (64u << 20)
-#define SKIP_STATUS 125 /* of a build command: as for git bisect run */
+#define SKIP_STATUS 125                /* of a build command: as for git bisect run */
 
 static bool has_ended(void *arg)
 {
 	return child_has_ended(arg, NULL);
 }
 
-/* The log's last line, "" if there is none yet. */
+/* The log's last line, "" if there is none yet or no log. */
 static void last_line(int fd, char *ret, size_t cap)
 {
-	char tail[512];
+	char tail[4096];
 	struct stat st;
 	off_t from;
 	ssize_t n;
@@ -126,18 +125,15 @@ static int run_command(const struct kernels_ctx *ctx, const struct kernel_comman
 /* The last line of the log is what a command says about its own failure. */
 static int explain_failure(const char *log, struct err *e)
 {
-	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct err ignored = {0};
-	const char *line;
+	auto_fd int fd = open(log, O_RDONLY | O_CLOEXEC);
+	char line[161];
 
-	if (file_read(log, LOG_MAX, &text, &ignored) < 0 || text.len == 0)
+	last_line(fd, line, sizeof(line));
+	if (!*line)
 		return err_set(e, ERR_KERNEL, ECHILD, "the build command failed (its output: %s)",
 			       log);
-	while (text.len && text.data[text.len - 1] == '\n')
-		text.data[--text.len] = '\0';
-	line = strrchr(strbuf_str(&text), '\n');
-	return err_set(e, ERR_KERNEL, ECHILD, "the build command failed: %.160s (all of it: %s)",
-		       line ? line + 1 : strbuf_str(&text), log);
+	return err_set(e, ERR_KERNEL, ECHILD, "the build command failed: %s (all of it: %s)", line,
+		       log);
 }
 
 static int judge_status(const struct kernel_command_cfg *cfg, int status, struct err *e)

@@ -60,7 +60,7 @@ static bool is_of_class(const struct rig_cfg *cfg, const char *name)
 	return strcmp(cfg->rig_class, name) == 0;
 }
 
-/* is_wanted NULL = it is. */
+/* is_wanted NULL = it is. 1 = it is on the bench, 0 = it is not wanted. */
 static int bench_add(struct bench *b, const char *name,
 		     bool (*is_wanted)(const struct rig_cfg *cfg, const char *word),
 		     const char *word, struct err *e)
@@ -74,12 +74,12 @@ static int bench_add(struct bench *b, const char *name,
 		return 0;
 	for (size_t i = 0; i < b->n; i++)
 		if (strcmp(b->rigs[i]->name, cfg->name) == 0)
-			return 0;
+			return 1;
 	b->rigs = xrealloc(b->rigs, b->n + 1, sizeof(*b->rigs));
 	b->names = xrealloc(b->names, b->n + 1, sizeof(*b->names));
 	b->names[b->n] = xstrdup(name);
 	b->rigs[b->n++] = take(cfg);
-	return 0;
+	return 1;
 }
 
 /* Each rig of this host that has the word; that there is none is a mistake in the plan. */
@@ -92,12 +92,8 @@ static int bench_add_each(struct bench *b, const char *what,
 	int r = names_list(&names_of_rigs, &list, e);
 
 	for (size_t i = 0; r >= 0 && i < list.n; i++) {
-		auto_rig_cfg struct rig_cfg *cfg = NULL;
-
-		r = rig_cfg_load(list.names[i], &cfg, e);
-		is_any |= r >= 0 && is_wanted(cfg, word);
-		if (r >= 0)
-			r = bench_add(b, list.names[i], is_wanted, word, e);
+		r = bench_add(b, list.names[i], is_wanted, word, e);
+		is_any |= r > 0;
 	}
 	if (r >= 0 && !is_any)
 		return err_set(e, ERR_CONFIG, ENOENT, "rigs: there is no rig of %s '%s'", what,
@@ -120,7 +116,7 @@ static int find_rigs(const struct plan *p, struct bench *ret, struct err *e)
 		else
 			r = bench_add(ret, name, NULL, NULL, e);
 	}
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* ---- what is known of earlier nights ---- */

@@ -38,7 +38,8 @@ struct boot_ops {
 	/* run() has seen user space: an agent that does not answer then is not the kernel's doing
 	 */
 	bool awaits_user_space;
-	/* Whether what it needs on this machine is there; ERR_RIG/-ENOENT names what is not. */
+	/* Whether what it needs on this machine is there; ERR_RIG/-ENOENT names what is not. NULL =
+	   it needs nothing. */
 	int (*check)(struct waiter *w, const struct rig_cfg *cfg, struct err *e);
 	int (*start)(struct waiter *w, const struct boot_cfg *cfg, void **ret_self, struct err *e);
 	/*
@@ -49,10 +50,11 @@ struct boot_ops {
 	 */
 	int (*run)(void *self, struct port *port, nsec_t deadline_ns, struct err *e);
 	/* Stay with the machine; readable and writable streams, non-blocking. -1 = it has none: the
-	   rig's console port is used, the agent is reached as link.driver says. */
+	   rig's console port is used, the agent is reached as link.driver says. NULL as -1. */
 	int (*console_fd)(void *self);
 	int (*link_fd)(void *self);
-	/* The switch of the machine's stick, which is unplugged at first. False = it has none. */
+	/* The switch of the machine's stick, which is unplugged at first. False = it has none. NULL
+	   as false. */
 	bool (*make_switch)(void *self, const struct switch_ops **ret_ops, void **ret_self);
 	/* See rig_throttle_disk(); NULL = it has no disks. */
 	int (*throttle)(void *self, const char *disk, unsigned write_iops, struct err *e);

@@ -27,14 +27,6 @@ struct hooks {
 	struct kernel_watch watch;
 };
 
-static int exec_check(struct waiter *w, const struct rig_cfg *cfg, struct err *e)
-{
-	(void)w;
-	(void)cfg;
-	(void)e;
-	return 0;
-}
-
 /* Runs one of them to its end; with its process group it is ended when its time is over. */
 static int run_hook(struct hooks *h, const char *key, char *const *words, unsigned n,
 		    nsec_t deadline_ns, struct err *e)
@@ -135,20 +127,6 @@ static int exec_run(void *self, struct port *port, nsec_t deadline_ns, struct er
 	return r < 0 && h->power ? power_blame(h->power, e) : r;
 }
 
-static int exec_no_fd(void *self)
-{
-	(void)self;
-	return -1;
-}
-
-static bool exec_make_switch(void *self, const struct switch_ops **ret_ops, void **ret_self)
-{
-	(void)self;
-	(void)ret_ops;
-	(void)ret_self;
-	return false;
-}
-
 static enum boot_state exec_state(void *self, char **ret_how)
 {
 	struct hooks *h = self;
@@ -175,12 +153,8 @@ static void exec_stop(void *self)
 const struct boot_ops boot_exec_ops = {
 	.driver = "exec",
 	.awaits_user_space = true,
-	.check = exec_check,
 	.start = exec_start,
 	.run = exec_run,
-	.console_fd = exec_no_fd,
-	.link_fd = exec_no_fd,
-	.make_switch = exec_make_switch,
 	.state = exec_state,
 	.stop = exec_stop,
 	.close = exec_close,

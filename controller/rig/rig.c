@@ -167,13 +167,19 @@ static bool has_own_switch(const struct rig *rig)
 	return switch_cfg_is_standalone(&rig->cfg->stick_switch);
 }
 
+static bool machine_switch(const struct rig *rig, const struct switch_ops **ret_ops,
+			   void **ret_self)
+{
+	return rig->boot->make_switch && rig->boot->make_switch(rig->machine, ret_ops, ret_self);
+}
+
 /* Where the target is in QEMU, the machine's own switch plugs the stick in, once. */
 static void make_soft_switch(struct rig *rig, const struct switch_ops **ret_ops, void **ret_self)
 {
 	const struct switch_ops *plug_ops = NULL;
 	void *plug = NULL;
 
-	if (!rig->boot->make_switch(rig->machine, &plug_ops, &plug))
+	if (!machine_switch(rig, &plug_ops, &plug))
 		plug_ops = NULL;
 	switch_target_port_new(rig->link, rig->cfg->stick.usb_path, plug_ops, plug, rig->w, ret_ops,
 			       ret_self);
@@ -200,7 +206,7 @@ static int make_switch(struct rig *rig, struct err *e)
 	} else if (switch_cfg_is_soft(&rig->cfg->stick_switch)) {
 		make_soft_switch(rig, &ops, &self);
 	} else {
-		if (!rig->boot->make_switch(rig->machine, &ops, &self))
+		if (!machine_switch(rig, &ops, &self))
 			return err_set(e, ERR_CONFIG, ENOTSUP,
 				       "%s: a target booted by '%s' has no switch '%s' of its own",
 				       rig->cfg->path, rig->cfg->boot.driver,
@@ -281,7 +287,7 @@ static bool send_in_band(void *self, const char *frame, size_t n)
 static int open_port(struct rig *rig, struct err *e)
 {
 	const struct port_cfg cfg = port_cfg_of(rig->cfg);
-	int fd = rig->boot->console_fd(rig->machine);
+	int fd = rig->boot->console_fd ? rig->boot->console_fd(rig->machine) : -1;
 
 	if (fd < 0)
 		return port_open(rig->w, &cfg, rig->fn, rig->self, &rig->port, e);
@@ -333,9 +339,10 @@ static int meet_agent(struct rig *rig, nsec_t deadline_ns, struct err *e)
 static int open_link(struct rig *rig, struct err *e)
 {
 	const struct link_io io = {.send = send_in_band, .self = rig};
+	int fd = rig->boot->link_fd ? rig->boot->link_fd(rig->machine) : -1;
 
 	if (strcmp(rig->cfg->link.driver, "console") != 0)
-		return link_open(rig->w, rig->boot->link_fd(rig->machine), &rig->link, e);
+		return link_open(rig->w, fd, &rig->link, e);
 	rig->link = link_new_over(rig->w, &io);
 	return port_tap(rig->port, on_link_bytes, rig->link, e);
 }
@@ -506,7 +513,7 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e)
 	if (!rig->boot)
 		return err_set(e, ERR_CONFIG, EINVAL, "%s: boot driver '%s' is not known",
 			       cfg->path, cfg->boot.driver);
-	r = rig->boot->check(rig->w, cfg, e);
+	r = rig->boot->check ? rig->boot->check(rig->w, cfg, e) : 0;
 	if (r < 0)
 		return err_wrap(e, "rig '%s'", cfg->name);
 	target_files_release(&rig->files);
