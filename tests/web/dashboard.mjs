@@ -170,9 +170,15 @@ const keyboardPages = async () => {
 		store, run], {encoding: "utf8"});
 
 	check("a verdict changes", changed.status === 0, changed.stderr);
-	await phone.clock.fastForward(11000);
-	await phone.waitForFunction((was) => document.querySelector("h1").textContent !== was, worse, {timeout: 10000})
-		.catch((e) => check("the overview learns of it", false, e.message));
+	/* the server may keep an answer for a second: several looks */
+	let now = worse;
+
+	for (let looks = 0; now === worse && looks < 30; looks++) {
+		await phone.clock.fastForward(11000);
+		await new Promise((resolve) => setTimeout(resolve, 500));
+		now = await phone.textContent("h1");
+	}
+	check("the overview learns of it", now !== worse, now);
 	check("without another page", await phone.evaluate(() => window.isSame === true));
 	check("an open list stays open", await phone.evaluate(() => document.querySelector("details").open));
 	check("it is spoken", await phone.textContent("body > [role=status]") === await phone.textContent("h1"));
