@@ -172,10 +172,12 @@ static void add_probability(struct strbuf *out, double p)
 static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 {
 	json_t *list = b->candidates ? json_loads(b->candidates, 0, NULL) : NULL;
-	const size_t n = json_array_size(list);
+	const size_t listed = json_array_size(list);
+	/* the store has the likeliest; each commit between the ends is a candidate */
+	const size_t n = b->n_commits > listed ? b->n_commits : listed;
 	/* a row for one other would save nothing */
 	const size_t shown = n <= CANDIDATES_SHOWN + 1 ? n : CANDIDATES_SHOWN;
-	double others = 0;
+	double others = 1;
 	size_t i;
 	json_t *item;
 
@@ -189,19 +191,18 @@ static void add_candidates(struct strbuf *out, const struct store_bisect *b)
 	{
 		double p = json_number_value(json_object_get(item, "probability"));
 
-		if (i >= shown) {
-			others += p;
-			continue;
-		}
+		if (i >= shown)
+			break;
+		others -= p;
 		strbuf_adds(out, "<tr><th scope=row>");
 		add_hash(out, json_string_value(json_object_get(item, "commit")));
 		strbuf_adds(out, "<td>");
 		html_text(out, json_string_value(json_object_get(item, "subject")));
 		add_probability(out, p);
 	}
-	if (n > shown) {
+	if (listed && n > shown) {
 		strbuf_addf(out, "<tr><th scope=row>%zu others<td>together", n - shown);
-		add_probability(out, others);
+		add_probability(out, others > 0 ? others : 0);
 	}
 	strbuf_adds(out, "</tbody></table></div></section>\n");
 	json_decref(list);

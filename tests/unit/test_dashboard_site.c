@@ -266,6 +266,75 @@ static void test_a_run_that_has_ended_has_no_live_view(void **state)
 	assert_contains(text, "{\"error\":");
 }
 
+static struct store_bisect a_bisect(void)
+{
+	static char id[] = "main-1", repo[] = "/src", good[] = "v1", bad[] = "v2",
+		    rig[] = "virtual-x86", scenario[] = "unplug-read", phase[] = "exploring",
+		    none[] = "", config[] = "{}";
+
+	return (struct store_bisect){
+		.id = id,
+		.repo = repo,
+		.good = good,
+		.bad = bad,
+		.rig = rig,
+		.scenario = scenario,
+		.state = phase,
+		.next = none,
+		.config = config,
+		.probability = .5,
+		.entropy_bits = 1,
+		.eta_s = -1,
+		.started_wall_ns = 1,
+		.updated_wall_ns = 1,
+	};
+}
+
+/* The store has the likeliest commits only: what it has not is among the others all the same. */
+static void test_the_candidates_of_a_bisect_are_all_commits(void **state)
+{
+	static const struct {
+		unsigned commits, listed;
+		double each;
+		const char *others; /* NULL = no such row */
+	} cases[] = {
+		{43, 20, .02, "33 others<td>together<td class=num>80.0 %"},
+		{20, 20, .05, "10 others<td>together<td class=num>50.0 %"},
+		{21, 20, .05, "11 others<td>together<td class=num>50.0 %"},
+		{12, 12, .08, "2 others<td>together<td class=num>20.0 %"},
+		{11, 11, 1. / 11, NULL},
+		{3, 3, 1. / 3, NULL},
+		{43, 0, 0, NULL}, /* not known yet */
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct store_bisect bisect = a_bisect();
+		auto_strbuf struct strbuf list = STRBUF_INIT;
+		auto_free char *id = xasprintf("listed-%zu", i);
+		auto_free char *path = xasprintf("/bisects/%s", id);
+		auto_free char *text = NULL;
+		struct err e = {0};
+		unsigned status;
+
+		bisect.id = id;
+		for (unsigned n = 0; n < cases[i].listed; n++)
+			strbuf_addf(&list,
+				    "%s{\"commit\":\"%040u\",\"subject\":\"s\",\"probability\":%f}",
+				    n ? "," : "[", n, cases[i].each);
+		strbuf_adds(&list, cases[i].listed ? "]" : "[]");
+		bisect.n_commits = cases[i].commits;
+		bisect.candidates = list.data;
+		assert_int_equal(store_bisect_put(b->st, &bisect, &e), 0);
+		text = answer(b, path, NULL, NULL, &status);
+		assert_int_equal(status, 200);
+		if (cases[i].others)
+			assert_contains(text, cases[i].others);
+		else
+			assert_null(strstr(text, "others<td>together"));
+	}
+}
+
 static void test_the_site_as_files_holds_each_page_and_its_answer(void **state)
 {
 	static const char *const files[] = {
@@ -281,22 +350,7 @@ static void test_the_site_as_files_holds_each_page_and_its_answer(void **state)
 		"bisects/main-1.html",
 		"api/v1/bisects/main-1.json",
 	};
-	struct store_bisect bisect = {
-		.id = (char[]){"main-1"},
-		.repo = (char[]){"/src"},
-		.good = (char[]){"v1"},
-		.bad = (char[]){"v2"},
-		.rig = (char[]){"virtual-x86"},
-		.scenario = (char[]){"unplug-read"},
-		.state = (char[]){"exploring"},
-		.next = (char[]){""},
-		.config = (char[]){"{}"},
-		.probability = .5,
-		.entropy_bits = 1,
-		.eta_s = -1,
-		.started_wall_ns = 1,
-		.updated_wall_ns = 1,
-	};
+	struct store_bisect bisect = a_bisect();
 	struct bench *b = *state;
 	auto_free char *dir = xasprintf("%s/site", b->dir);
 	struct err e = {0};
@@ -469,6 +523,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_run_that_has_ended_has_no_live_view, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_candidates_of_a_bisect_are_all_commits,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_the_site_as_files_holds_each_page_and_its_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
