@@ -5,12 +5,9 @@
 #include "base/fdio.h"
 #include "base/parse.h"
 
-#include <dirent.h>
 #include <string.h>
-#include <unistd.h>
 
-#define FILE_MAX      4096
-#define PROC_FILE_MAX (1u << 20) /* /proc/stat has a number for each interrupt */
+#define FILE_MAX 4096
 
 int64_t host_load_wait_us(void)
 {
@@ -28,54 +25,6 @@ int64_t host_load_wait_us(void)
 		return -1;
 	text.data[strcspn(text.data, "\n")] = '\0';
 	return parse_pair_i64(text.data, "total", &us) && us >= 0 ? us : -1;
-}
-
-/* The first line of a file of /proc as blank-separated words; the n-th of them (from 0). */
-static bool read_field(const char *path, unsigned n, int64_t *ret)
-{
-	auto_strbuf struct strbuf text = STRBUF_INIT;
-	struct err ignored = {0};
-	char *rest;
-
-	if (file_read(path, PROC_FILE_MAX, &text, &ignored) < 0 || !text.len)
-		return false;
-	text.data[strcspn(text.data, "\n")] = '\0';
-	rest = text.data;
-	for (char *word; (word = strsep(&rest, " "));) {
-		if (*word && n-- == 0)
-			return parse_i64("field", word, 0, INT64_MAX, ret, NULL) == 0;
-	}
-	return false;
-}
-
-int64_t host_load_process_wait_us(pid_t pid)
-{
-	auto_free char *folder = xasprintf("/proc/%ld/task", (long)pid);
-	const long ticks_per_s = sysconf(_SC_CLK_TCK);
-	int64_t stolen_ticks, waited_ns = 0;
-	DIR *tasks;
-
-	/* "cpu user nice system idle iowait irq softirq steal …" */
-	if (ticks_per_s <= 0 || !read_field("/proc/stat", 8, &stolen_ticks))
-		return -1;
-	tasks = opendir(folder);
-	if (!tasks)
-		return -1;
-	for (const struct dirent *d; waited_ns >= 0 && (d = readdir(tasks));) {
-		auto_free char *path = xasprintf("%s/%s/schedstat", folder, d->d_name);
-		int64_t ns;
-
-		if (d->d_name[0] == '.')
-			continue;
-		if (read_field(path, 1, &ns))
-			waited_ns += ns;
-		else if (access(path, F_OK) == 0)
-			waited_ns = -1; /* one that has ended in the meantime is not there */
-	}
-	(void)closedir(tasks);
-	if (waited_ns < 0)
-		return -1;
-	return waited_ns / NSEC_PER_USEC + stolen_ticks * (1000000 / ticks_per_s);
 }
 
 int host_load_pct(int64_t before_us, int64_t now_us, nsec_t elapsed_ns)

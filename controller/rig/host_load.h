@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/waiter.h"
 
-#include <sys/types.h>
+#include <stdint.h>
 
 /* From this share of the time on with a task that waits for a processor, what an emulated target
    does says nothing about its kernel. */
@@ -20,14 +20,6 @@
  * $STALLRIG_HOST_LOAD names. -1 if it does not say.
  */
 int64_t host_load_wait_us(void);
-
-/*
- * For how long so far threads of a process were ready and had no processor, all of them together,
- * in us (field 2 of /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), and for
- * how long a hypervisor kept this host's processors from it ("steal" of /proc/stat). What a thread
- * waits at this moment is not in it. -1 if the kernel does not say.
- */
-int64_t host_load_process_wait_us(pid_t pid);
 
 /* Share of the time since then, 0 to 100; -1 if either is unknown or no time went by. */
 int host_load_pct(int64_t before_us, int64_t now_us, nsec_t elapsed_ns);

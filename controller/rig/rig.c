@@ -8,6 +8,7 @@
 #include "boot_fault.h"
 #include "bring_in.h"
 #include "host_load.h"
+#include "host_watch.h"
 #include "lock.h"
 #include "port.h"
 #include "port_fault.h"
@@ -54,6 +55,7 @@ struct rig {
 	struct port *port;
 	struct link *link;
 	struct stick_switch *sw;
+	struct host_watch *host_watch; /* NULL = not asked for, or the target is no emulator */
 };
 
 static const struct boot_ops *const boot_drivers[] = {&boot_qemu_ops, &boot_uboot_ops,
@@ -107,6 +109,7 @@ static void on_link_bytes(void *self, const void *bytes, size_t n, nsec_t t_host
 /* Ends whatever runs, without asking the target. Safe to repeat. */
 static void end_machine(struct rig *rig)
 {
+	host_watch_free(take(rig->host_watch));
 	if (rig->machine)
 		rig->boot->stop(rig->machine);
 	if (rig->port)
@@ -606,11 +609,20 @@ bool rig_is_running(struct rig *rig, char **ret_how)
 	return false;
 }
 
-int64_t rig_host_wait_us(const struct rig *rig)
+int rig_watch_host(struct rig *rig, struct err *e)
 {
 	pid_t pid = rig->machine && rig->boot->process ? rig->boot->process(rig->machine) : 0;
 
-	return pid > 0 ? host_load_process_wait_us(pid) : -1;
+	host_watch_free(take(rig->host_watch));
+	return pid > 0 ? host_watch_start(rig->w, pid, &rig->host_watch, e) : 0;
+}
+
+int64_t rig_host_wait_us(struct rig *rig, int64_t stretch_us)
+{
+	int64_t us = rig->host_watch ? host_watch_worst_us(rig->host_watch, stretch_us) : -1;
+
+	host_watch_free(take(rig->host_watch));
+	return us;
 }
 
 uint64_t rig_console_losses(const struct rig *rig)

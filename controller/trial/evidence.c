@@ -554,9 +554,10 @@ static int64_t row_worst_us(const struct probe_row *row)
 
 /*
  * A kernel that lets nothing at all run on a CPU holds up the control probes as well. That is told
- * from a host that is busy by what the host's scheduler says: if all that it kept the target
- * waiting in this time had fallen into the one delay, both the control's and the judged one would
- * still be beyond their bounds. Such a trial is over the limit, so this can make none pass.
+ * from a host that is busy by what the host's scheduler says: if the most that it kept the target
+ * waiting in any stretch as long had fallen into the one delay, both the control's and the judged
+ * one would still be beyond their bounds. Such a trial is over the limit, so this can make none
+ * pass.
  */
 static bool is_kernels_doing(const struct observation *o, int64_t control_us)
 {
@@ -625,6 +626,21 @@ int64_t evidence_worst_us(const struct observation *o)
 	const struct probe_row *row = worst_row(o);
 
 	return row ? row_worst_us(row) : -1;
+}
+
+int64_t evidence_longest_us(const struct observation *o)
+{
+	int64_t longest_us = 0;
+
+	for (size_t i = 0; i < o->after.n_rows; i++) {
+		const struct probe_row *row = &o->after.rows[i];
+
+		if ((scenario_counts_probe(o->scenario, row->probe) ||
+		     scenario_watches_probe(o->scenario, row->probe)) &&
+		    row_worst_us(row) > longest_us)
+			longest_us = row_worst_us(row);
+	}
+	return longest_us;
 }
 
 static void fill_worst(struct trial *t, const struct observation *o)

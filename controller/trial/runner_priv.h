@@ -50,7 +50,6 @@ struct runner {
 	char *environment_now;
 	struct trial_number *numbers;  /* of the loads, as obs has them */
 	struct strbuf load_words;      /* all that the loads answered, for the recording */
-	int64_t host_wait_from_us;     /* rig_host_wait_us() as the probe was reset */
 	bool is_profiling;             /* the target's sampler runs */
 	int64_t profile_start_ns;      /* CLOCK_MONOTONIC of the target */
 	int64_t window_from_us;        /* of the window that is open */

@@ -506,7 +506,9 @@ static int step_arm(struct runner *rn, struct err *e)
 	if (r < 0)
 		return r;
 	o->log_armed = rn->log.n;
-	rn->host_wait_from_us = rig_host_wait_us(rn->rig);
+	r = rig_watch_host(rn->rig, e);
+	if (r < 0)
+		return r;
 	r = link_call(rig_link(rn->rig), CALL_NS, NULL, e, "probe-control reset");
 	if (r < 0)
 		return r;
@@ -606,10 +608,10 @@ static bool console_is_complete(void *arg)
 static void note_host_wait(struct runner *rn)
 {
 	struct observation *o = &rn->obs;
-	int64_t now_us = rig_host_wait_us(rn->rig);
+	int64_t us = rig_host_wait_us(rn->rig, evidence_longest_us(o));
 
-	o->is_host_wait_known = rn->host_wait_from_us >= 0 && now_us >= rn->host_wait_from_us;
-	o->host_wait_us = o->is_host_wait_known ? now_us - rn->host_wait_from_us : 0;
+	o->is_host_wait_known = us >= 0;
+	o->host_wait_us = us >= 0 ? us : 0;
 }
 
 /* Listens for the scenario's window, and on while a stall has not ended, up to max_ms. */

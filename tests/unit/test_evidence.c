@@ -613,6 +613,19 @@ static void test_late_controls_count_if_the_host_cannot_have_done_it(void **stat
 	}
 }
 
+static void test_the_longest_delay_is_of_all_probes_that_matter(void **state)
+{
+	struct fixture *f = *state;
+
+	f->o->after.rows[0].max_us = 7000;
+	f->o->after.rows[3].max_us = 145000;
+	assert_int_equal(evidence_longest_us(f->o), 145000);
+	f->o->after.rows[0].pending_us = 150000; /* not ended yet */
+	assert_int_equal(evidence_longest_us(f->o), 150000);
+	f->o->after.n_rows = 0;
+	assert_int_equal(evidence_longest_us(f->o), 0);
+}
+
 static void test_a_changed_environment_is_noticed(void **state)
 {
 	struct fixture *f = *state;
@@ -786,6 +799,7 @@ int main(void)
 		WITH(test_a_delay_long_after_the_cut_is_not_the_unplugs),
 		WITH(test_noise_on_the_control_probe_invalidates),
 		WITH(test_late_controls_count_if_the_host_cannot_have_done_it),
+		WITH(test_the_longest_delay_is_of_all_probes_that_matter),
 		WITH(test_a_changed_environment_is_noticed),
 		WITH(test_evidence_that_was_never_reached_is_missing),
 		WITH(test_a_stick_that_came_back_elsewhere_is_noticed),

@@ -4,9 +4,6 @@
 #include "../../controller/rig/host_load.h"
 #include "unit.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 static int64_t wait_of(const char *text)
 {
 	char *dir = unit_tmpdir();
@@ -45,64 +42,6 @@ static void test_what_cannot_be_read_is_unknown(void **state)
 	assert_int_equal(setenv("STALLRIG_HOST_LOAD", "/dev/null", 1), 0);
 	assert_int_equal(host_load_wait_us(), -1);
 	assert_int_equal(unsetenv("STALLRIG_HOST_LOAD"), 0);
-}
-
-#define BUSY_US 50000
-
-struct rivals {
-	pthread_barrier_t begin, end, gone;
-	int cpu;
-};
-
-static int64_t own_cpu_us(void)
-{
-	struct timespec t;
-
-	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static void *be_busy(void *arg)
-{
-	struct rivals *r = arg;
-	cpu_set_t set;
-	int64_t until_us;
-
-	CPU_ZERO(&set);
-	CPU_SET((unsigned)r->cpu, &set);
-	assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(set), &set), 0);
-	(void)pthread_barrier_wait(&r->begin);
-	until_us = own_cpu_us() + BUSY_US;
-	while (own_cpu_us() < until_us)
-		;
-	(void)pthread_barrier_wait(&r->end);
-	(void)pthread_barrier_wait(&r->gone);
-	return NULL;
-}
-
-/* Of two threads on one processor one waits while the other runs, whatever else this host does. */
-static void test_what_threads_wait_for_each_other_is_counted(void **state)
-{
-	struct rivals r = {.cpu = sched_getcpu()};
-	int64_t before_us = host_load_process_wait_us(getpid());
-	int64_t after_us;
-	pthread_t threads[2];
-
-	(void)state;
-	if (before_us < 0)
-		skip(); /* this kernel does not say */
-	assert_int_equal(pthread_barrier_init(&r.begin, NULL, 2), 0);
-	assert_int_equal(pthread_barrier_init(&r.end, NULL, 3), 0);
-	assert_int_equal(pthread_barrier_init(&r.gone, NULL, 3), 0);
-	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, be_busy, &r), 0);
-	(void)pthread_barrier_wait(&r.end);
-	after_us = host_load_process_wait_us(getpid());
-	(void)pthread_barrier_wait(&r.gone);
-	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	assert_true(after_us >= before_us + BUSY_US * 9 / 10);
-	assert_int_equal(host_load_process_wait_us(0x7ffffff0), -1);
 }
 
 static void test_a_starved_boot_is_the_rigs_fault_and_no_other_error_is(void **state)
@@ -158,7 +97,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_total_of_the_first_line_counts),
 		cmocka_unit_test(test_what_cannot_be_read_is_unknown),
-		cmocka_unit_test(test_what_threads_wait_for_each_other_is_counted),
 		cmocka_unit_test(test_a_starved_boot_is_the_rigs_fault_and_no_other_error_is),
 		cmocka_unit_test(test_the_share_is_of_the_time_that_went_by),
 	};

@@ -188,10 +188,15 @@ bool rig_is_running(struct rig *rig, char **ret_how);
  */
 uint64_t rig_console_losses(const struct rig *rig);
 /*
- * For how long in this boot so far this host kept an emulated target waiting for a processor, all
- * its threads together, in us: what happened on the target in between took at most as much longer
- * for that. -1 if it is not known, or the target is a machine of its own.
+ * From now on to rig_host_wait_us() it is noted for how long this host keeps an emulated target
+ * waiting for a processor, all its threads together. Does nothing if the target is a machine of its
+ * own. -ENOSPC (ERR_INTERNAL) without room for a timer.
  */
-int64_t rig_host_wait_us(const struct rig *rig);
+int rig_watch_host(struct rig *rig, struct err *e) must_check;
+/*
+ * The most of it that fell into any stretch_us of that time, as an upper bound: what took so long
+ * on the target would have taken at most so much less. Ends the watch. -1 if it is not known.
+ */
+int64_t rig_host_wait_us(struct rig *rig, int64_t stretch_us);
 /* Of the file on the stick, lower-case hex. Belongs to the rig. */
 const char *rig_stick_sha256(const struct rig *rig);

@@ -78,7 +78,7 @@ struct observation {
 	struct console_integrity integrity_before, integrity_after;
 	int64_t console_losses_before, console_losses_after; /* of the port, in this boot */
 	/* how long the host kept the target waiting between the probe's reset and its reading, at
-	   most; of an emulated target whose host says it */
+	   most in any stretch of evidence_longest_us(); of an emulated target whose host says it */
 	bool is_host_wait_known;
 	int64_t host_wait_us;
 	const char *environment_before, *environment_after;
@@ -116,6 +116,8 @@ bool evidence_control_is_heard(const struct observation *o);
 /* The longest judged delay in o->after, finished or still pending; -1 if no judged probe is there.
  */
 int64_t evidence_worst_us(const struct observation *o);
+/* The longest delay of any probe that is judged or watched; 0 without one. */
+int64_t evidence_longest_us(const struct observation *o);
 
 /* True once the console shows all that the module said up to o->after; lines may still be coming.
  */
