@@ -102,6 +102,9 @@ int verb_probe_read(struct request *rq, struct err *e) must_check;
 int verb_probe_samples(struct request *rq, struct err *e) must_check;
 int verb_profile(struct request *rq, struct err *e) must_check;
 int verb_profile_read(struct request *rq, struct err *e) must_check;
+int verb_pstore(struct request *rq, struct err *e) must_check;
+int verb_pstore_read(struct request *rq, struct err *e) must_check;
+int verb_pstore_remove(struct request *rq, struct err *e) must_check;
 int verb_random(struct request *rq, struct err *e) must_check;
 int verb_sh(struct request *rq, struct err *e) must_check;
 int verb_sha256(struct request *rq, struct err *e) must_check;
@@ -139,6 +142,8 @@ int sysfile_allow(const char *root, const char *path, const char *const *folders
 		  struct err *e) must_check;
 /* Mounts debugfs on /sys/kernel/debug unless it is there (or root is not ""). */
 int sysfile_debugfs(const char *root, struct err *e) must_check;
+/* As sysfile_debugfs(), for pstore on /sys/fs/pstore. */
+int sysfile_pstore(const char *root, struct err *e) must_check;
 
 int64_t clock_ns(clockid_t clock);
 void sleep_ms(unsigned ms);

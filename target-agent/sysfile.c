@@ -123,23 +123,34 @@ int sysfile_allow(const char *root, const char *path, const char *const *folders
 	return err_set(e, ERR_TARGET, EACCES, "%s: lies outside what this verb may touch", path);
 }
 
-int sysfile_debugfs(const char *root, struct err *e)
+/* Mounts fs on dir unless it is there: dir is on another file system than the folder above it. */
+static int ensure_mounted(const char *root, const char *fs, const char *dir, const char *above_dir,
+			  struct err *e)
 {
-	static const char dir[] = "/sys/kernel/debug";
 	struct stat here, above;
 
 	if (*root)
 		return 0;
 	if (stat(dir, &here) < 0)
 		return err_errno(e, ERR_TARGET, errno, "%s", dir);
-	if (stat("/sys/kernel", &above) < 0)
-		return err_errno(e, ERR_TARGET, errno, "/sys/kernel");
+	if (stat(above_dir, &above) < 0)
+		return err_errno(e, ERR_TARGET, errno, "%s", above_dir);
 	if (here.st_dev != above.st_dev)
 		return 0;
 
-	if (mount("debugfs", dir, "debugfs", 0, NULL) < 0 && errno != EBUSY)
-		return err_errno(e, ERR_TARGET, errno, "mount debugfs on %s", dir);
+	if (mount(fs, dir, fs, 0, NULL) < 0 && errno != EBUSY)
+		return err_errno(e, ERR_TARGET, errno, "mount %s on %s", fs, dir);
 	return 0;
+}
+
+int sysfile_debugfs(const char *root, struct err *e)
+{
+	return ensure_mounted(root, "debugfs", "/sys/kernel/debug", "/sys/kernel", e);
+}
+
+int sysfile_pstore(const char *root, struct err *e)
+{
+	return ensure_mounted(root, "pstore", "/sys/fs/pstore", "/sys/fs", e);
 }
 
 int64_t clock_ns(clockid_t clock)
