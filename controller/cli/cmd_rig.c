@@ -92,6 +92,8 @@ static int run_show(struct cli *cli, const struct args *a, struct err *e)
 			 cfg->boot.cpus, cfg->boot.timeout_s);
 	if (cfg->boot.attempts > 1)
 		fact_add(&text, "attempts", "%u boots in a row may fail", cfg->boot.attempts);
+	if (cfg->boot.pstore)
+		fact_add(&text, "pstore", "in %s", cfg->boot.pstore);
 	fact_add(&text, "command line", "%s", cfg->boot.append);
 	fact_add(&text, "modules", "%s", strbuf_str(&modules));
 	if (cfg->console.address)

@@ -22,7 +22,9 @@ struct boot_cfg {
 	const char *run_dir; /* for qemu.log */
 	/* qemu: start this boot loader instead of the kernel; it reaches net_folder by TFTP */
 	const char *firmware, *net_folder;
-	int keep_fd;                  /* for switch_cfg_open() */
+	struct stick_switch *power; /* of a board, which it outlives; NULL = it has none. Off … */
+	/* … or on: the target runs, run() resets it instead, and so its RAM keeps what it holds */
+	bool is_warm;
 	const struct rig_disk *disks; /* made new and empty in run_dir, NAME.disk */
 	unsigned n_disks;
 };

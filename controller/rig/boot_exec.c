@@ -22,7 +22,7 @@ struct hooks {
 	const struct hook_cfg *cfg;
 	const struct kernel_build *build; /* valid until the end of run() */
 	char *env[ENV_MAX];               /* "NAME=value", owned; the last one is NULL */
-	struct stick_switch *power;       /* NULL = the commands do that too */
+	struct stick_switch *power;       /* not owned; NULL = the commands do that too */
 	bool is_on;                       /* it was switched on, or reset has begun */
 	struct kernel_watch watch;
 };
@@ -79,7 +79,6 @@ static void exec_close(void *self)
 	struct hooks *h = self;
 
 	kernel_watch_end(&h->watch);
-	switch_close(h->power);
 	for (unsigned i = 0; i < ENV_MAX; i++)
 		free(h->env[i]);
 	free(h);
@@ -94,10 +93,11 @@ static int exec_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 	h->rig = cfg->rig;
 	h->cfg = cfg->rig->boot.exec;
 	h->build = cfg->build;
+	h->power = cfg->power;
+	h->is_on = cfg->is_warm;
 	make_env(h, cfg);
-	if (cfg->rig->power)
-		r = power_open(w, cfg, &h->power, e);
-	if (r == 0)
+	/* where it belongs the kernel lies already, and a board that is on may not let go of it */
+	if (!cfg->is_warm)
 		r = run_hook(h, "deploy", h->cfg->deploy, h->cfg->deploy_count, NSEC_FOREVER, e);
 	if (r < 0) {
 		exec_close(h);
@@ -123,6 +123,9 @@ static int exec_run(void *self, struct port *port, nsec_t deadline_ns, struct er
 		r = run_hook(h, "reset", h->cfg->reset, h->cfg->reset_count, deadline_ns, e);
 	if (r < 0)
 		return r;
+	/* the last words of the kernel that the reset has ended */
+	if (!h->watch.has_banner)
+		h->watch.is_panicked = false;
 	r = kernel_watch_await(&h->watch, h->build, NULL, NULL, deadline_ns, e);
 	return r < 0 && h->power ? power_blame(h->power, e) : r;
 }
@@ -145,9 +148,7 @@ static void exec_stop(void *self)
 	if (run_hook(h, "power_off", h->cfg->power_off, h->cfg->power_off_count, NSEC_FOREVER,
 		     &ignored) < 0)
 		log_debug(LOG_RIG, "%s", ignored.text);
-	if (h->power &&
-	    switch_set(h->power, SWITCH_OFF, waiter_now(h->w) + POWER_NS, NULL, &ignored) < 0)
-		log_debug(LOG_RIG, "%s", ignored.text);
+	power_cut(h->w, h->power);
 }
 
 const struct boot_ops boot_exec_ops = {

@@ -30,6 +30,8 @@
 /* ports of the emulated xHCI controller, on its USB 2 and on its SuperSpeed side each */
 #define XHCI_PORTS "15"
 #define AGENT_PORT "org.stallrig.agent"
+/* of the ERST: 31 records of 8 KiB; a panic takes two or three, and the oops before it as many */
+#define ERST_BYTES "0x40000"
 
 enum { FD_QMP, FD_CONSOLE, FD_LINK, FD_MAX };
 
@@ -41,6 +43,7 @@ struct qemu {
 	char *log_path;
 	const struct rig_cfg *rig;
 	char *stick_copy;  /* a stick that is written to is one; NULL = none */
+	char *erst_path;   /* of a store that outlasts it; NULL = none */
 	char **disk_paths; /* of images that go with the machine; owned */
 	unsigned n_disks;
 	bool has_ended;
@@ -184,6 +187,17 @@ static void add_disk(struct args *a, const struct rig_disk *disk, const char *pa
 		 xasprintf("%s,drive=disk-%s,serial=%s", device, disk->name, disk->name));
 }
 
+/* ACPI's store for error records, which is where an x86 server keeps what its kernel dies of. */
+static void add_erst(struct args *a, const char *path)
+{
+	auto_free char *file = quote_value(path);
+
+	add_pair(a, "-object",
+		 xasprintf("memory-backend-file,id=erst,mem-path=%s,size=" ERST_BYTES ",share=on",
+			   file));
+	add_pair(a, "-device", xstrdup("acpi-erst,memdev=erst"));
+}
+
 static void add_devices(struct args *a, const struct boot_cfg *cfg, const struct qemu *q,
 			const int *fds)
 {
@@ -206,6 +220,9 @@ static void add_devices(struct args *a, const struct boot_cfg *cfg, const struct
 		add_pair(a, "-blockdev", blockdev(NEIGHBOUR_NODE, cfg->stick, true));
 	for (unsigned i = 0; i < q->n_disks; i++)
 		add_disk(a, &cfg->disks[i], q->disk_paths[i]);
+	/* behind all that was there before: the others stay where they are on the bus */
+	if (q->erst_path)
+		add_erst(a, q->erst_path);
 }
 
 /* --- start -------------------------------------------------------------------------------- */
@@ -283,6 +300,21 @@ static int copy_stick(struct qemu *q, const struct boot_cfg *cfg, struct err *e)
 		return err_rekind(e, ERR_RIG);
 	}
 	q->stick_copy = path;
+	return 0;
+}
+
+/* <state>/pstore/<rig>.erst: QEMU makes the file if it is not there. */
+static int find_erst(struct qemu *q, struct err *e)
+{
+	auto_free char *dir = path_state("pstore");
+	int r;
+
+	if (!q->rig->boot.pstore)
+		return 0;
+	r = dir_make(dir, e);
+	if (r < 0)
+		return err_rekind(e, ERR_RIG);
+	q->erst_path = xasprintf("%s/%s.erst", dir, q->rig->name);
 	return 0;
 }
 
@@ -368,6 +400,7 @@ static void qemu_close(void *self)
 	if (q->stick_copy)
 		(void)unlink(q->stick_copy);
 	free(q->stick_copy);
+	free(q->erst_path);
 	free(q->log_path);
 	free(q);
 }
@@ -410,6 +443,8 @@ static int qemu_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 		r = make_disks(q, cfg, e);
 	if (r == 0)
 		r = copy_stick(q, cfg, e);
+	if (r == 0)
+		r = find_erst(q, e);
 	if (r == 0)
 		r = start_child(q, cfg, arch, theirs, e);
 	for (int i = 0; i < FD_MAX; i++)

@@ -22,6 +22,7 @@
 
 #define FETCH_TRIES 2
 #define MKIMAGE_NS  (120 * NSEC_PER_SEC)
+#define RESET_NS    (120 * NSEC_PER_SEC)
 
 /* A file that the boot loader fetches. */
 struct served {
@@ -38,7 +39,7 @@ struct uboot {
 	struct served kernel, initrd, dtb;
 	char *dtb_path;
 	void *qemu;                 /* NULL = a board … */
-	struct stick_switch *power; /* … with this */
+	struct stick_switch *power; /* … with this, not owned */
 	struct port *port;          /* from run() on */
 	struct kernel_watch watch;
 };
@@ -175,7 +176,6 @@ static void uboot_close(void *self)
 	kernel_watch_end(&b->watch);
 	if (b->qemu)
 		boot_qemu_ops.close(b->qemu);
-	switch_close(b->power);
 	free(b->folder);
 	free(b->kernel.name);
 	free(b->initrd.name);
@@ -194,6 +194,7 @@ static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_
 	b->rig = cfg->rig;
 	b->cfg = cfg->rig->boot.uboot;
 	b->boot = *cfg;
+	b->power = cfg->power;
 	if (b->cfg->folder) {
 		b->folder = xstrdup(b->cfg->folder);
 	} else {
@@ -206,8 +207,6 @@ static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_
 		qemu.firmware = b->cfg->firmware;
 		qemu.net_folder = b->folder;
 		r = boot_qemu_ops.start(w, &qemu, &b->qemu, e);
-	} else if (r == 0) {
-		r = power_open(w, cfg, &b->power, e);
 	}
 	if (r < 0) {
 		uboot_close(b);
@@ -217,10 +216,33 @@ static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_
 	return 0;
 }
 
+/* By the lab's command, if there is one: else the kernel that crashed or the agent does it. */
+static int reset_board(struct uboot *b, struct err *e)
+{
+	const struct uboot_cfg *cfg = b->cfg;
+	auto_free const char **argv = xcalloc(cfg->reset_count + 1, sizeof(*argv));
+	const struct child_cfg child = {.argv = argv, .stdin_fd = -1, .dies_with_parent = true};
+	int r;
+
+	if (!cfg->reset_count)
+		return 0;
+	for (unsigned i = 0; i < cfg->reset_count; i++)
+		argv[i] = cfg->reset[i];
+	r = child_run(b->w, &child, RESET_NS, NULL, e);
+	if (r < 0) {
+		(void)err_wrap(e, "boot.uboot.reset");
+		if (e->kind == ERR_INTERNAL)
+			(void)err_rekind(e, ERR_RIG);
+	}
+	return r;
+}
+
 static int power_on(struct uboot *b, nsec_t deadline_ns, struct err *e)
 {
 	if (b->qemu)
 		return boot_qemu_ops.run(b->qemu, b->port, deadline_ns, e);
+	if (b->boot.is_warm)
+		return reset_board(b, e);
 	return switch_set(b->power, SWITCH_ON, waiter_now(b->w) + POWER_NS, NULL, e);
 }
 
@@ -305,6 +327,7 @@ static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct e
 	int r;
 
 	u.tx_byte_us = b->rig->console.tx_byte_us;
+	u.may_be_there = b->boot.is_warm;
 	b->watch.begins_with = "Starting kernel";
 	b->watch.loader = "U-Boot ";
 	b->watch.prompt = b->rig->login ? b->rig->login->login_prompt : NULL;
@@ -369,12 +392,9 @@ static void uboot_stop(void *self)
 {
 	struct uboot *b = self;
 
-	struct err ignored = {0};
-
 	if (b->qemu)
 		boot_qemu_ops.stop(b->qemu);
-	else if (switch_set(b->power, SWITCH_OFF, waiter_now(b->w) + POWER_NS, NULL, &ignored) < 0)
-		log_debug(LOG_RIG, "%s", ignored.text);
+	power_cut(b->w, b->power);
 }
 
 const struct boot_ops boot_uboot_ops = {

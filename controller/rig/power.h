@@ -7,10 +7,12 @@
 /* minimum off time and a slow switch */
 #define POWER_NS (60 * NSEC_PER_SEC)
 
-/* Opens the switch of cfg->rig->power; the power is off then. *ret is set, and the caller's, even
-   on failure, unless it could not be opened. */
-int power_open(struct waiter *w, const struct boot_cfg *cfg, struct stick_switch **ret,
+/* Opens the switch of rig->power and cuts the power; keep_fd as for switch_cfg_open(). *ret is set,
+   and the caller's, even on failure, unless it could not be opened. */
+int power_open(struct waiter *w, const struct rig_cfg *rig, int keep_fd, struct stick_switch **ret,
 	       struct err *e) must_check;
+/* Cuts the power; what hinders it is logged only: nothing more can be done. NULL is fine. */
+void power_cut(struct waiter *w, struct stick_switch *power);
 /*
  * The target fell silent, and e says that its kernel hangs: not the kernel's fault if the power is
  * gone. Returns -e->code.

@@ -12,6 +12,7 @@
 #include "lock.h"
 #include "port.h"
 #include "port_fault.h"
+#include "power.h"
 #include "stick.h"
 #include "switch_target_port.h"
 
@@ -21,6 +22,7 @@
 #define PLUG_NS      (10 * NSEC_PER_SEC)
 #define LAST_GASP_NS (2 * NSEC_PER_SEC)
 #define AGENT_NS     (30 * NSEC_PER_SEC) /* from its start by a shell to its answer */
+#define REBOOT_NS    NSEC_PER_SEC        /* an agent that lives answers in less */
 
 struct rig {
 	const struct rig_cfg *cfg; /* not owned */
@@ -49,6 +51,8 @@ struct rig {
 	struct rng console_rng, boot_rng;
 	struct port_fault *port_fault;
 	struct boot_fault *boot_fault;
+	struct stick_switch *power; /* of a board, while it is booted or kept on */
+	bool is_kept_on;            /* rig_keep_power() */
 	/* of the machine at hand; all NULL while nothing is booted */
 	const struct boot_ops *boot;
 	void *machine;
@@ -106,12 +110,9 @@ static void on_link_bytes(void *self, const void *bytes, size_t n, nsec_t t_host
 	link_feed(self, bytes, n);
 }
 
-/* Ends whatever runs, without asking the target. Safe to repeat. */
-static void end_machine(struct rig *rig)
+/* Forgets the machine, which may still run. */
+static void leave_machine(struct rig *rig)
 {
-	host_watch_free(take(rig->host_watch));
-	if (rig->machine)
-		rig->boot->stop(rig->machine);
 	if (rig->port)
 		port_drain(rig->port);
 	boot_fault_free(take(rig->boot_fault));
@@ -127,6 +128,19 @@ static void end_machine(struct rig *rig)
 	rig->link = NULL;
 	rig->port = NULL;
 	rig->machine = NULL;
+	rig->is_kept_on = false;
+}
+
+/* Ends whatever runs, without asking the target. Safe to repeat. */
+static void end_machine(struct rig *rig)
+{
+	host_watch_free(take(rig->host_watch));
+	if (rig->machine)
+		rig->boot->stop(rig->machine);
+	leave_machine(rig);
+	/* where there was no machine any more to do it */
+	power_cut(rig->w, rig->power);
+	switch_close(take(rig->power));
 }
 
 void rig_close(struct rig *rig)
@@ -359,8 +373,16 @@ static int meet_boot_faults(struct rig *rig, nsec_t deadline_ns, struct err *e)
 			       &rig->boot_fault, e);
 }
 
+/* On a board each boot begins with the power off, unless it is to keep what is in its RAM. */
+static int ready_power(struct rig *rig, struct err *e)
+{
+	if (!rig->cfg->power || rig->power)
+		return 0;
+	return power_open(rig->w, rig->cfg, lock_fd(rig->lock), &rig->power, e);
+}
+
 static int start(struct rig *rig, const struct kernel_build *k, const char *initrd,
-		 const char *append, struct err *e)
+		 const char *append, bool is_warm, struct err *e)
 {
 	const nsec_t deadline_ns =
 		waiter_now(rig->w) + (nsec_t)rig->cfg->boot.timeout_s * NSEC_PER_SEC;
@@ -368,7 +390,7 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 	auto_free char *command_line =
 		xasprintf("console=%s %s%s%s", rig->cfg->console.device, rig->cfg->boot.append,
 			  append && *append ? " " : "", append ? append : "");
-	const struct boot_cfg cfg = {
+	struct boot_cfg cfg = {
 		.rig = rig->cfg,
 		.build = k,
 		.kernel = kernel,
@@ -377,13 +399,16 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		.is_stick_writable = rig->is_stick_writable,
 		.command_line = command_line,
 		.run_dir = rig->run_dir,
-		.keep_fd = lock_fd(rig->lock),
+		.is_warm = is_warm,
 		.disks = rig->disks,
 		.n_disks = rig->n_disks,
 	};
 	int r;
 
 	r = unplug_first(rig, e);
+	if (r == 0)
+		r = ready_power(rig, e);
+	cfg.power = rig->power;
 	if (r == 0)
 		r = rig->boot->start(rig->w, &cfg, &rig->machine, e);
 	if (r < 0)
@@ -539,24 +564,42 @@ int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, 
 {
 	const int64_t waited_us = host_load_wait_us();
 	const nsec_t t0 = waiter_now(rig->w);
+	const bool is_warm = rig->is_kept_on;
 	int r;
 
-	if (rig->machine)
+	if (rig->machine && !is_warm)
 		return err_set(e, ERR_INTERNAL, EBUSY, "rig '%s' is booted already",
 			       rig->cfg->name);
 	r = rig_prepare(rig, k, e);
 	if (r < 0)
 		return r;
-	r = start(rig, k, rig->initrd, append, e);
+	if (is_warm)
+		leave_machine(rig);
+	r = start(rig, k, rig->initrd, append, is_warm, e);
 	if (r < 0) {
 		if (rig_is_qemu(rig->cfg))
 			r = host_load_blame(host_load_pct(waited_us, host_load_wait_us(),
 							  waiter_now(rig->w) - t0),
 					    e);
 		(void)err_wrap(e, "rig '%s', kernel '%s'", rig->cfg->name, k->name);
-		end_machine(rig);
+		if (rig->machine && e->kind == ERR_KERNEL && rig_loses_records(rig->cfg))
+			rig->is_kept_on = true;
+		else
+			end_machine(rig);
 	}
 	return r;
+}
+
+void rig_keep_power(struct rig *rig)
+{
+	struct err ignored = {0};
+
+	if (!rig->machine || !rig_loses_records(rig->cfg) || rig->is_kept_on)
+		return;
+	rig->is_kept_on = true;
+	if (rig->link && !machine_ended(rig) &&
+	    link_call(rig->link, REBOOT_NS, NULL, &ignored, "reboot") < 0)
+		log_debug(LOG_RIG, "reboot: %s", ignored.text);
 }
 
 int rig_shutdown(struct rig *rig, struct err *e)
@@ -567,7 +610,8 @@ int rig_shutdown(struct rig *rig, struct err *e)
 
 	if (!rig->machine)
 		return 0;
-	if (!machine_ended(rig)) {
+	/* one that was kept on has crashed, or was asked to reboot */
+	if (!rig->is_kept_on && !machine_ended(rig)) {
 		/* no answer is an answer too: then the machine is ended from outside */
 		r = link_call(rig->link, POWEROFF_NS, &reply, &ignored, "poweroff");
 		if (r < 0)

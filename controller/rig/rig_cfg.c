@@ -52,6 +52,7 @@ static const cyaml_schema_field_t boot_fields[] = {
 	CYAML_FIELD_UINT("cpus", CYAML_FLAG_DEFAULT, boot_type, cpus),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_OPTIONAL, boot_type, memory_mib),
 	CYAML_FIELD_STRING_PTR("append", CYAML_FLAG_POINTER, boot_type, append, 0, APPEND_MAX),
+	OPTIONAL_TEXT("pstore", boot_type, pstore),
 	CYAML_FIELD_UINT("timeout_s", CYAML_FLAG_DEFAULT, boot_type, timeout_s),
 	CYAML_FIELD_SEQUENCE("modules", CYAML_FLAG_POINTER, boot_type, modules, &module_schema, 0,
 			     MODULES_MAX),
@@ -194,6 +195,11 @@ bool rig_is_qemu(const struct rig_cfg *cfg)
 {
 	return strcmp(cfg->boot.driver, "qemu") == 0 ||
 	       (cfg->boot.uboot && cfg->boot.uboot->firmware);
+}
+
+bool rig_loses_records(const struct rig_cfg *cfg)
+{
+	return cfg->boot.pstore && strcmp(cfg->boot.pstore, "ram") == 0;
 }
 
 bool rig_cuts_neighbour(const struct rig_cfg *cfg)
@@ -351,6 +357,34 @@ static int check_target(const struct rig_cfg *cfg, const struct yaml_doc *doc, s
 	return 0;
 }
 
+/* Where a crashed kernel's records are kept, and how they come through. */
+static int check_pstore(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
+{
+	const char *pstore = cfg->boot.pstore;
+
+	if (cfg->boot.uboot && cfg->boot.uboot->reset &&
+	    (cfg->boot.uboot->firmware || !rig_loses_records(cfg)))
+		return yaml_complain(doc, "boot.uboot.reset", e,
+				     "only a board with 'pstore: ram' is reset");
+	if (!pstore)
+		return 0;
+	if (strcmp(pstore, "ram") != 0 && strcmp(pstore, "nvram") != 0)
+		return yaml_complain(doc, "boot.pstore", e, "must be 'nvram' or 'ram'");
+	if (rig_is_qemu(cfg) && rig_loses_records(cfg))
+		return yaml_complain(doc, "boot.pstore", e,
+				     "the RAM of a target in QEMU goes with each boot: must be "
+				     "'nvram'");
+	if (rig_is_qemu(cfg) && (strcmp(cfg->arch, "x86_64") != 0 || cfg->boot.uboot))
+		return yaml_complain(doc, "boot.pstore", e,
+				     "in QEMU only a target of arch 'x86_64' with driver 'qemu' "
+				     "has it");
+	if (rig_loses_records(cfg) && cfg->boot.exec && !cfg->boot.exec->reset)
+		return yaml_complain(doc, "boot.pstore", e,
+				     "'ram' needs the command boot.exec.reset: the power must stay "
+				     "on");
+	return 0;
+}
+
 /* A target with a user space of its own. */
 static int check_login(const struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 {
@@ -388,6 +422,8 @@ static int check(struct rig_cfg *cfg, const struct yaml_doc *doc, struct err *e)
 		r = check_rest(cfg, doc, e);
 	if (r == 0)
 		r = check_target(cfg, doc, e);
+	if (r == 0)
+		r = check_pstore(cfg, doc, e);
 	if (r == 0 && cfg->boot.exec)
 		r = hook_cfg_check(cfg->boot.exec, doc, "boot.exec", e);
 	if (r == 0 && cfg->login)
@@ -538,16 +574,27 @@ void rig_cfg_free(struct rig_cfg *cfg)
 		util_free(cfg->tags[i]);
 	util_free(cfg->tags);
 	char *const owned[] = {
-		cfg->path,           cfg->name,
-		cfg->golden_kernel,  cfg->arch,
-		cfg->rig_class,      cfg->boot.driver,
-		cfg->boot.machine,   cfg->boot.cpu,
-		cfg->boot.append,    cfg->boot.initrd,
-		cfg->console.driver, cfg->console.address,
-		cfg->console.device, cfg->console.flow,
-		cfg->link.driver,    cfg->stick.serial,
-		cfg->stick.usb_path, cfg->stick.filesystem,
-		cfg->stick.file,     cfg->stick.content_sha256,
+		cfg->path,
+		cfg->name,
+		cfg->golden_kernel,
+		cfg->arch,
+		cfg->rig_class,
+		cfg->boot.driver,
+		cfg->boot.machine,
+		cfg->boot.cpu,
+		cfg->boot.append,
+		cfg->boot.initrd,
+		cfg->boot.pstore,
+		cfg->console.driver,
+		cfg->console.address,
+		cfg->console.device,
+		cfg->console.flow,
+		cfg->link.driver,
+		cfg->stick.serial,
+		cfg->stick.usb_path,
+		cfg->stick.filesystem,
+		cfg->stick.file,
+		cfg->stick.content_sha256,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)

@@ -79,7 +79,7 @@ int uboot_catch(struct uboot_shell *u, nsec_t deadline_ns, struct err *e)
 				     u->cfg->autoboot};
 	const uint64_t bytes = port_stats(u->port)->bytes;
 	unsigned n_banners = 0, n_keys = 0;
-	bool sends_keys = false;
+	bool sends_keys = u->may_be_there;
 
 	for (;;) {
 		int r;

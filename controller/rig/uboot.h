@@ -11,6 +11,7 @@ struct uboot_shell {
 	struct talk *talk;
 	const struct uboot_cfg *cfg;
 	unsigned tx_byte_us; /* pacing that is in force: raised when characters get lost */
+	bool may_be_there;   /* the loader's banner may have passed: keys are sent from the start */
 	unsigned n_commands;
 };
 

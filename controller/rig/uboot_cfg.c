@@ -25,6 +25,8 @@ const cyaml_schema_field_t uboot_cfg_fields[] = {
 	CYAML_FIELD_UINT("catch_s", CYAML_FLAG_OPTIONAL, struct uboot_cfg, catch_s),
 	CYAML_FIELD_SEQUENCE("commands", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct uboot_cfg,
 			     commands, &command_schema, 0, UBOOT_COMMANDS_MAX),
+	CYAML_FIELD_SEQUENCE("reset", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct uboot_cfg,
+			     reset, &command_schema, 1, UBOOT_WORDS_MAX),
 	TEXT("fetch", fetch),
 	TEXT("folder", folder),
 	TEXT("prefix", prefix),
@@ -133,6 +135,8 @@ void uboot_cfg_free(struct uboot_cfg *cfg)
 		return;
 	for (unsigned i = 0; i < cfg->commands_count; i++)
 		free(cfg->commands[i]);
+	for (unsigned i = 0; i < cfg->reset_count; i++)
+		free(cfg->reset[i]);
 	char *const owned[] = {cfg->firmware, cfg->prompt,      cfg->autoboot,    cfg->stop_key,
 			       cfg->fetch,    cfg->folder,      cfg->prefix,      cfg->image,
 			       cfg->dtb,      cfg->kernel_addr, cfg->initrd_addr, cfg->dtb_addr};
@@ -140,5 +144,6 @@ void uboot_cfg_free(struct uboot_cfg *cfg)
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		free(owned[i]);
 	free(cfg->commands);
+	free(cfg->reset);
 	util_free(cfg);
 }

@@ -67,7 +67,6 @@ static int setup(void **state)
 		.initrd = "/cache/k1.cpio",
 		.command_line = "console=ttyS0 quiet",
 		.run_dir = f->dir,
-		.keep_fd = -1,
 	};
 	*state = f;
 	return 0;
@@ -230,6 +229,75 @@ static void test_a_command_that_does_not_end_is_ended_with_its_children(void **s
 	assert_true(is_gone);
 }
 
+/* A switch whose changes stand among those of the commands. */
+struct fake_power {
+	const char *dir;
+	enum switch_state state;
+};
+
+static int power_set(void *self, enum switch_state state, nsec_t deadline_ns,
+		     struct switch_change *ret, struct err *e)
+{
+	struct fake_power *p = self;
+	auto_free char *path = xasprintf("%s/env", p->dir);
+	FILE *log = fopen(path, "ae");
+
+	(void)deadline_ns;
+	(void)ret;
+	(void)e;
+	assert_non_null(log);
+	(void)fprintf(log, "power %s\n", switch_state_name(state));
+	(void)fclose(log);
+	p->state = state;
+	return 0;
+}
+
+static enum switch_state power_get(void *self)
+{
+	return ((struct fake_power *)self)->state;
+}
+
+static void power_close(void *self)
+{
+	(void)self;
+}
+
+static void test_a_board_is_reset_before_its_power_is_cut(void **state)
+{
+	static const struct switch_ops ops = {
+		.driver = "fake", .set = power_set, .get = power_get, .close = power_close};
+	static const struct switch_limits limits = {.safe = SWITCH_UNKNOWN};
+	struct fixture *f = *state;
+	struct fake_power power = {.dir = f->dir};
+	auto_free char *path = xasprintf("%s/env", f->dir);
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	struct err e = {0};
+
+	f->cfg.power = switch_new("power", &ops, &power, &limits, f->w);
+	set_hook(f, 0, "echo deploy >>$D/env");
+	set_hook(f, 1, "echo reset >>$D/env; printf '" BANNER READY "' >$T");
+	if (boot(f, 20000, &e) < 0)
+		fail_msg("%s", e.text);
+	/* the kernel crashed: the machine is given up, its power is not, and its last words come
+	   while it is reset */
+	boot_exec_ops.close(f->machine);
+	f->machine = NULL;
+	port_close(f->port);
+	f->port = NULL;
+	assert_int_equal(power.state, SWITCH_ON);
+	set_hook(f, 1,
+		 "printf -- '---[ end Kernel panic - not syncing: x ]---\\n' >$T; "
+		 "echo reset >>$D/env; sleep 0.2; printf '" BANNER READY "' >$T");
+	f->cfg.is_warm = true;
+	if (boot(f, 20000, &e) < 0)
+		fail_msg("%s", e.text);
+	boot_exec_ops.stop(f->machine);
+
+	assert_int_equal(file_read(path, 10000, &out, &e), 0);
+	assert_string_equal(strbuf_str(&out), "deploy\npower on\nreset\nreset\npower off\n");
+	switch_close(f->cfg.power);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -238,6 +306,7 @@ int main(void)
 		TEST(test_commands_are_told_what_to_boot_and_run_in_order),
 		cmocka_unit_test(test_each_end_of_a_boot_is_named),
 		TEST(test_a_command_that_does_not_end_is_ended_with_its_children),
+		TEST(test_a_board_is_reset_before_its_power_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

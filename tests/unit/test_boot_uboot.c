@@ -457,6 +457,96 @@ static void test_a_reset_after_the_boot_is_an_end_of_the_machine(void **state)
 	boot_uboot_ops.stop(f->machine);
 }
 
+/* The supply of a board, which here is QEMU with U-Boot and its RAM: it can be switched on once. */
+struct supply {
+	void *board;
+	enum switch_state state;
+	nsec_t deadline_ns;
+};
+
+static int supply_set(void *self, enum switch_state state, nsec_t deadline_ns,
+		      struct switch_change *ret, struct err *e)
+{
+	struct supply *s = self;
+
+	(void)deadline_ns;
+	(void)ret;
+	s->state = state;
+	if (state == SWITCH_ON)
+		return boot_qemu_ops.run(s->board, NULL, s->deadline_ns, e);
+	boot_qemu_ops.stop(s->board);
+	return 0;
+}
+
+static enum switch_state supply_get(void *self)
+{
+	return ((struct supply *)self)->state;
+}
+
+static void supply_close(void *self)
+{
+	(void)self;
+}
+
+/* boot() of a board, whose console outlasts a boot. */
+static int boot_board(struct fixture *f, const struct supply *s, struct err *e)
+{
+	int r;
+
+	r = boot_uboot_ops.start(f->w, &f->cfg, &f->machine, e);
+	if (r < 0)
+		return r;
+	assert_int_equal(
+		port_open_fd(f->w, boot_qemu_ops.console_fd(s->board), on_console, f, &f->port, e),
+		0);
+	return boot_uboot_ops.run(f->machine, f->port, s->deadline_ns, e);
+}
+
+/* The kernel panics and resets the board: U-Boot is met wherever it is by then, and loads anew. */
+static void test_a_board_whose_kernel_resets_it_keeps_its_power(void **state)
+{
+	static const struct switch_ops ops = {
+		.driver = "fake", .set = supply_set, .get = supply_get, .close = supply_close};
+	static const struct switch_limits limits = {.safe = SWITCH_UNKNOWN};
+	struct fixture *f = *state;
+	struct supply s = {.deadline_ns = waiter_now(f->w) + 300 * NSEC_PER_SEC};
+	struct boot_cfg board = f->cfg;
+	struct err e = {0};
+
+	assert_int_equal(dir_make(f->uboot.folder, &e), 0);
+	board.firmware = FIRMWARE;
+	board.net_folder = f->uboot.folder;
+	if (boot_qemu_ops.start(f->w, &board, &s.board, &e) < 0)
+		fail_msg("%s", e.text);
+	f->uboot.firmware = NULL;
+	f->cfg.power = switch_new("power", &ops, &s, &limits, f->w);
+	write_image(f->kernel, BANNER "Kernel panic - not syncing: first\n", RESET);
+	assert_int_equal(boot_board(f, &s, &e), -ECHILD);
+	assert_contains(e.text, "'Kernel panic - not syncing: first'");
+	boot_uboot_ops.close(f->machine);
+	port_close(f->port);
+	f->machine = NULL;
+	f->port = NULL;
+	/* it is past its banner meanwhile */
+	assert_int_equal(waiter_sleep(f->w, NSEC_PER_SEC, &e), 0);
+
+	e = (struct err){0};
+	strbuf_reset(&f->console);
+	write_image(f->kernel, BANNER "stallrig-init: ready\n", HANG);
+	f->cfg.is_warm = true;
+	if (boot_board(f, &s, &e) < 0)
+		fail_msg("%s\n%s", e.text, strbuf_str(&f->console));
+	assert_int_equal(s.state, SWITCH_ON);
+	boot_uboot_ops.stop(f->machine);
+	assert_int_equal(s.state, SWITCH_OFF);
+	boot_uboot_ops.close(f->machine);
+	port_close(f->port);
+	f->machine = NULL;
+	f->port = NULL;
+	boot_qemu_ops.close(s.board);
+	switch_close(f->cfg.power);
+}
+
 static void test_kernel_initramfs_and_arguments_go_in_a_fit_too(void **state)
 {
 	struct fixture *f = *state;
@@ -504,6 +594,7 @@ int main(void)
 		TEST(test_a_boot_loader_that_hangs_is_the_benchs_fault),
 		TEST(test_garbage_on_the_line_does_not_end_a_boot),
 		TEST(test_a_reset_after_the_boot_is_an_end_of_the_machine),
+		TEST(test_a_board_whose_kernel_resets_it_keeps_its_power),
 		TEST(test_kernel_initramfs_and_arguments_go_in_a_fit_too),
 		TEST(test_a_missing_firmware_or_device_tree_is_named),
 	};

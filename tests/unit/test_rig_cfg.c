@@ -128,6 +128,11 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
 		{"  memory_mib: 65537", "boot.memory_mib: '65537': outside"},
 		{"  append: \"a\\nb\"", "r1.yaml:10:11: boot.append: 'a\nb': must be one line"},
 		{"  timeout_s: 0", "boot.timeout_s: '0': outside 1..3600"},
+		{"  timeout_s: 60\n  pstore: true",
+		 "r1.yaml:12:11: boot.pstore: 'true': must be 'nvram' or 'ram'"},
+		{"  timeout_s: 60\n  pstore: ram",
+		 "r1.yaml:12:11: boot.pstore: 'ram': the RAM of a target in QEMU goes with each "
+		 "boot: must be 'nvram'"},
 		{"  timeout_s: 3601", "boot.timeout_s: '3601': outside"},
 		{"  modules: [a/b]", "r1.yaml:12:13: boot.modules[0]: 'a/b': not a module name"},
 		{"console: {driver: socket, device: ttyS0, baud: 4000001}",
@@ -448,6 +453,23 @@ static void test_every_key_of_a_switch_reaches_its_member(void **state)
 	assert_int_equal(sw->timeout_ms, 10000);
 }
 
+static void test_records_are_kept_where_a_target_can_keep_them(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(load_with(NULL, &cfg, &e), 0);
+	assert_null(cfg->boot.pstore);
+	assert_false(rig_loses_records(cfg));
+	rig_cfg_free(take(cfg));
+	if (load_with("  timeout_s: 60\n  pstore: nvram", &cfg, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(cfg->boot.pstore, "nvram");
+	assert_false(rig_loses_records(cfg));
+	rig_cfg_free(take(cfg));
+}
+
 /* A board: the good file with another boot and console, and one line of boot.uboot replaced. */
 /* boot: the driver and, on further lines, its key. */
 static int load_board_by(const char *boot, const char *console, const char *link,
@@ -516,6 +538,20 @@ static void test_what_a_board_does_not_say_has_its_usual_value(void **state)
 	assert_int_equal(cfg->power->min_off_ms, 2000);
 }
 
+static void test_a_board_that_is_reset_keeps_its_ram(void **state)
+{
+	auto_rig_cfg struct rig_cfg *cfg = NULL;
+	struct err e;
+
+	(void)state;
+	if (load_board("{folder: /srv, reset: [press, '7']}\n  pstore: ram", SERIAL, INBAND, &cfg,
+		       &e) < 0)
+		fail_msg("%s", e.text);
+	assert_true(rig_loses_records(cfg));
+	assert_int_equal(cfg->boot.uboot->reset_count, 2);
+	assert_string_equal(cfg->boot.uboot->reset[1], "7");
+}
+
 static void test_wrong_boards_are_refused(void **state)
 {
 	static const struct {
@@ -568,6 +604,16 @@ static void test_wrong_boards_are_refused(void **state)
 		{"{folder: /srv}", SERIAL, LOGIN("upload_max_kib: 65537"), "outside 1..65536"},
 		{"{firmware: /x}", "console: {driver: socket, device: ttyAMA0}", INBAND,
 		 "boot.machine: a target in QEMU needs this key"},
+		{"{folder: /srv, reset: [r]}", SERIAL, INBAND,
+		 "boot.uboot.reset: only a board with 'pstore: ram' is reset"},
+		{"{folder: /srv, reset: [r]}\n  pstore: nvram", SERIAL, INBAND,
+		 "boot.uboot.reset: only a board with 'pstore: ram' is reset"},
+		{"{folder: /srv, reset: []}\n  pstore: ram", SERIAL, INBAND,
+		 "boot.uboot.reset: too few entries"},
+		{"{firmware: /x}\n  machine: virt\n  cpu: max\n  memory_mib: 512\n  pstore: nvram",
+		 "console: {driver: socket, device: ttyAMA0}", "link: {driver: console}",
+		 "boot.pstore: 'nvram': in QEMU only a target of arch 'x86_64' with driver 'qemu' "
+		 "has it"},
 	};
 
 	(void)state;
@@ -618,6 +664,10 @@ static void test_a_lab_that_boots_by_its_own_commands(void **state)
 		{"exec: {deploy: []}", INBAND, "boot.exec.deploy: too few entries"},
 		{"exec: {deploi: [a]}", INBAND, "boot.exec.deploi: unknown key"},
 		{"attempts: 2", INBAND, "boot.exec: driver 'exec' needs this key"},
+		{"exec: {deploy: [d], reset: [r]}\n  pstore: ram", INBAND, ""},
+		{"exec: {deploy: [d]}\n  pstore: nvram", INBAND, ""},
+		{"exec: {deploy: [d]}\n  pstore: ram", INBAND,
+		 "boot.pstore: 'ram': 'ram' needs the command boot.exec.reset"},
 	};
 
 	(void)state;
@@ -756,6 +806,8 @@ int main(void)
 		cmocka_unit_test(test_values_at_the_limits_are_accepted),
 		cmocka_unit_test(test_every_key_of_a_switch_reaches_its_member),
 		cmocka_unit_test(test_what_a_board_does_not_say_has_its_usual_value),
+		cmocka_unit_test(test_records_are_kept_where_a_target_can_keep_them),
+		cmocka_unit_test(test_a_board_that_is_reset_keeps_its_ram),
 		cmocka_unit_test(test_wrong_boards_are_refused),
 		cmocka_unit_test(test_a_third_stick_is_refused),
 		cmocka_unit_test(test_a_login_has_usual_values),

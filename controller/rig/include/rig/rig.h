@@ -38,6 +38,8 @@ struct rig_cfg {
 		unsigned memory_mib; /* -m */
 		unsigned cpus;       /* of the target; QEMU: -smp */
 		char *append;        /* kernel command line, without the scenario's additions */
+		char *pstore;        /* where a crashed kernel's records are kept: "nvram", "ram"
+					(gone with the power); NULL = nowhere */
 		unsigned timeout_s;  /* from start to the agent's answer, or to a login prompt */
 		char *initrd; /* a user space of the lab's own that boots to a login; NULL = with a
 				 login: the target's root file system, else the product's */
@@ -84,6 +86,9 @@ DEFINE_AUTO(rig_cfg, struct rig_cfg *, rig_cfg_free)
 
 /* Whether the target is a QEMU that this program starts. */
 bool rig_is_qemu(const struct rig_cfg *cfg);
+
+/* Whether what a crashed kernel left in its persistent store goes with the power. */
+bool rig_loses_records(const struct rig_cfg *cfg);
 
 /* Whether the second stick is behind the hub that is cut. */
 bool rig_cuts_neighbour(const struct rig_cfg *cfg);
@@ -166,7 +171,7 @@ int rig_prepare(struct rig *rig, const struct kernel_build *k, struct err *e) mu
  * host that had too few processors free to tell why; ERR_KERNEL: no answer within boot.timeout_s
  * although the machine runs, or the kernel reset or powered off the machine before that; ERR_USAGE:
  * the build is for another arch. The stick is plugged in afterwards. On failure nothing is left
- * booted.
+ * booted, unless the kernel failed and rig_loses_records(): then as after rig_keep_power().
  */
 int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append,
 	     struct err *e) must_check;
@@ -175,6 +180,13 @@ int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append,
  * error. Only a stop signal is one (ERR_STOPPED); the machine is down then too.
  */
 int rig_shutdown(struct rig *rig, struct err *e) must_check;
+/*
+ * Instead of rig_shutdown(), of a target that crashed and rig_loses_records(): its power stays on,
+ * and the next rig_boot() begins with a reset where it would begin with the power off. Asks the
+ * agent, should it be alive, to reboot; that takes up to a second. rig_shutdown() and rig_close()
+ * cut the power. Does nothing with another target.
+ */
+void rig_keep_power(struct rig *rig);
 
 /* NULL while nothing is booted. */
 struct link *rig_link(struct rig *rig);

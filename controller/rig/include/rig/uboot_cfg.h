@@ -5,6 +5,7 @@
 #include "rig/yaml.h"
 
 #define UBOOT_COMMANDS_MAX 32
+#define UBOOT_WORDS_MAX    32
 
 struct uboot_cfg {
 	char *firmware;   /* for QEMU, which then is the board: the boot loader's binary; NULL = a
@@ -16,6 +17,9 @@ struct uboot_cfg {
 	unsigned catch_s; /* from power-on to the prompt */
 	char **commands;  /* before the files are fetched */
 	unsigned commands_count;
+	char **reset; /* a command of this machine that resets the board; NULL = it does so itself
+		       */
+	unsigned reset_count;
 	char *fetch;  /* "tftpboot" or "wget": the command that fetches a file over the network */
 	char *folder; /* served by the TFTP or HTTP server; NULL = the rig's own (QEMU only) */
 	char *prefix; /* in front of the file names, as the server knows the folder; NULL = none */
