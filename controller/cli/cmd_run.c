@@ -3,6 +3,7 @@
 #include "base/fdio.h"
 #include "cli/common.h"
 #include "cli/run_session.h"
+#include "report/pstore_text.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "trial/runner.h"
@@ -77,6 +78,21 @@ static enum verdict heaviest(const struct session *s)
 	return v;
 }
 
+static void add_pstore(struct strbuf *text, const struct run *run)
+{
+	auto_strbuf struct strbuf counts = STRBUF_INIT;
+	auto_pstore struct pstore p = {0};
+	struct err e = {0};
+
+	if (pstore_of_run(run, &p, &e) < 0)
+		fact_add(text, "pstore", "%s", e.text);
+	pstore_text_add_counts(&counts, &p);
+	if (counts.len)
+		fact_add(text, "pstore", "%s", strbuf_str(&counts));
+	for (size_t i = 0; i < p.n_notes; i++)
+		fact_add(text, "pstore", "%s", p.notes[i]);
+}
+
 static int show_end(struct session *s, const struct args *a, struct err *e)
 {
 	const char *json = args_text(a, "json");
@@ -106,6 +122,7 @@ static int show_end(struct session *s, const struct args *a, struct err *e)
 			fact_add(&text, "recordings", "%.*s", slash ? (int)(slash - path) : 0,
 				 path);
 		}
+		add_pstore(&text, r_);
 		if (r_->n_trials)
 			fact_add(&text, "details", "stallrig show %s.%u", r_->id,
 				 r_->trials[r_->n_trials - 1]->number);

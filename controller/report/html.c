@@ -3,6 +3,7 @@
 #include "base/waiter.h"
 #include "html_style.h"
 #include "report/profile_text.h"
+#include "report/pstore_text.h"
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
@@ -388,6 +389,26 @@ static void add_fact(struct strbuf *out, const char *name, const char *value)
 	strbuf_adds(out, "</code>");
 }
 
+static void add_pstore(struct strbuf *out, const struct run *r)
+{
+	auto_strbuf struct strbuf counts = STRBUF_INIT;
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_pstore struct pstore p = {0};
+	struct err e = {0};
+	char *rest, *line;
+
+	if (pstore_of_run(r, &p, &e) < 0) {
+		add_fact(out, "pstore", e.text);
+		return;
+	}
+	pstore_text_add_counts(&counts, &p);
+	add_fact(out, "pstore", strbuf_str(&counts));
+	pstore_text_add(&text, &p, 0);
+	rest = text.data;
+	while (rest && (line = strsep(&rest, "\n")))
+		add_fact(out, "pstore", line);
+}
+
 static void add_run(struct strbuf *out, const struct run *r, bool is_open)
 {
 	auto_free char *started = r->started_wall_ns ? wall_format(r->started_wall_ns) : NULL;
@@ -407,6 +428,7 @@ static void add_run(struct strbuf *out, const struct run *r, bool is_open)
 	add_fact(out, "config sha256", r->kernel_config_sha256);
 	add_fact(out, "image sha256", r->kernel_image_sha256);
 	add_fact(out, "first recording", r->n_boots ? r->boots[0].recording : NULL);
+	add_pstore(out, r);
 	strbuf_adds(out, "</dl>\n");
 	if (r->n_trials) {
 		add_trials(out, r);

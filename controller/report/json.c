@@ -10,6 +10,7 @@
 #include "report/run_text.h"
 #include "report/text.h"
 #include "trial/profile.h"
+#include "trial/pstore.h"
 
 #include <jansson.h>
 
@@ -48,8 +49,25 @@ json_t *report_trial_head_value(const struct run *r, const struct trial *t)
 	return obj;
 }
 
-static json_t *boot_value(const struct trial_boot *b)
+static json_t *record_value(const struct pstore_record *rec)
 {
+	json_t *obj = json_object();
+
+	set_text(obj, "name", rec->name);
+	set_text(obj, "file", rec->file);
+	set_text(obj, "sha256", rec->sha256);
+	set_count(obj, "bytes", (uint64_t)rec->bytes);
+	if (rec->kept_bytes < rec->bytes)
+		set_count(obj, "kept_bytes", (uint64_t)rec->kept_bytes);
+	if (!rec->boot)
+		set(obj, "of_earlier_boot", json_true());
+	set_count(obj, "collected_in", rec->collected_in);
+	return obj;
+}
+
+static json_t *boot_value(const struct trial_boot *b, const struct pstore *p)
+{
+	json_t *records = json_array();
 	json_t *obj = json_object();
 
 	set_count(obj, "number", b->number);
@@ -59,7 +77,22 @@ static json_t *boot_value(const struct trial_boot *b)
 	set_text(obj, "banner", b->banner);
 	set_text(obj, "environment", b->environment);
 	set_text(obj, "recording", b->recording);
+	for (size_t i = 0; i < p->n; i++)
+		if (pstore_is_of_boot(&p->records[i], b->number))
+			append(records, record_value(&p->records[i]));
+	if (json_array_size(records))
+		set(obj, "pstore", json_incref(records));
+	json_decref(records);
 	return obj;
+}
+
+/* What a run's boots left in the target's persistent store; obj says so if it cannot be read. */
+static void read_pstore(const struct run *r, struct pstore *ret, json_t *obj)
+{
+	struct err e = {0};
+
+	if (pstore_of_run(r, ret, &e) < 0)
+		set_text(obj, "pstore_error", e.text);
 }
 
 /* What a run is of, without its trials. */
@@ -127,13 +160,21 @@ json_t *report_whole_run_value(const struct run *r)
 	json_t *obj = report_run_value(r);
 	json_t *boots = json_array();
 	json_t *trials = json_array();
+	json_t *notes = json_array();
+	auto_pstore struct pstore pstore = {0};
 
+	read_pstore(r, &pstore, obj);
 	for (size_t k = 0; k < r->n_boots; k++)
-		append(boots, boot_value(&r->boots[k]));
+		append(boots, boot_value(&r->boots[k], &pstore));
+	for (size_t k = 0; k < pstore.n_notes; k++)
+		append(notes, text_value(pstore.notes[k], strlen(pstore.notes[k])));
 	for (size_t k = 0; k < r->n_trials; k++)
 		append(trials, report_trial_head_value(r, r->trials[k]));
 	set(obj, "boots", boots);
 	set(obj, "trials", trials);
+	if (pstore.n_notes)
+		set(obj, "pstore_notes", json_incref(notes));
+	json_decref(notes);
 	return obj;
 }
 
@@ -336,7 +377,10 @@ json_t *report_trial_value(const struct run *r, const struct trial *t)
 	set(obj, "numbers", numbers);
 	set_profile(obj, r, t);
 	if (b) {
-		set(obj, "booted", boot_value(b));
+		auto_pstore struct pstore pstore = {0};
+
+		read_pstore(r, &pstore, obj);
+		set(obj, "booted", boot_value(b, &pstore));
 		set_console(obj, t, b);
 	}
 	return obj;

@@ -4,6 +4,7 @@
 #include "console/console.h"
 #include "report/excerpt.h"
 #include "report/profile_text.h"
+#include "report/pstore_text.h"
 #include "report/report.h"
 #include "report/run_text.h"
 #include "report/text.h"
@@ -194,6 +195,27 @@ static void add_profile(struct page *p, const struct run *r, const struct trial 
 	strbuf_adds(p->out, strbuf_str(&text));
 }
 
+static void add_pstore(struct page *p, const struct run *r, const struct trial *t)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_pstore struct pstore pstore = {0};
+	struct err e = {0};
+	char *rest, *line;
+
+	if (pstore_of_run(r, &pstore, &e) < 0) {
+		strbuf_adds(&text, "cannot be shown: ");
+		text_add_visible(&text, e.text, strlen(e.text), 0);
+	}
+	pstore_text_add(&text, &pstore, t->boot);
+	if (!text.len)
+		return;
+	add_heading(p, "Kernel records (pstore) of the boot");
+	rest = text.data;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			strbuf_addf(p->out, "  %s\n", line);
+}
+
 static void add_console(struct page *p, const struct run *r, const struct trial *t)
 {
 	const struct trial_boot *b = run_text_boot(r, t->boot);
@@ -245,5 +267,6 @@ void report_trial(struct strbuf *out, const struct run *r, const struct trial *t
 	add_incidents(&p, t);
 	add_numbers(&p, t);
 	add_profile(&p, r, t);
+	add_pstore(&p, r, t);
 	add_console(&p, r, t);
 }

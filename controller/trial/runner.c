@@ -300,7 +300,8 @@ static int boot_start(struct runner *rn, struct err *e)
 	unsigned number = next_boot_number(rn);
 	int r;
 
-	runner_phase(rn, "boot %u: starting %s", number, run->kernel_label);
+	runner_phase(rn, "boot %u: starting %s%s", number, run->kernel_label,
+		     rn->is_collecting ? " for the pstore records" : "");
 	run->boots = xrealloc(run->boots, run->n_boots + 1, sizeof(*run->boots));
 	rn->boot = &run->boots[run->n_boots++];
 	memset(rn->boot, 0, sizeof(*rn->boot));
@@ -320,6 +321,7 @@ static int boot_start(struct runner *rn, struct err *e)
 	rn->parser = console_parser_new(on_event, rn);
 	console_parser_use_load(rn->parser, rn->log.load);
 	machine_watch_init(&rn->machine, rn->sc->invalid_if, rn->sc->invalid_if_count);
+	rn->is_crashed = false;
 	rn->is_set_up = false;
 	rn->is_profile_checked = false;
 	rn->is_profiling = false;
@@ -333,13 +335,27 @@ static int boot_start(struct runner *rn, struct err *e)
 	return 0;
 }
 
-static int boot_end(struct runner *rn, struct err *e)
+/* Between two boots the machine is down, unless records in its RAM are to be read in the next one.
+ */
+static void leave_target(struct runner *rn)
 {
 	struct err ignored = {0};
 
-	/* the machine is down afterwards, whatever happens; a stop shows in the next wait */
-	if (rn->rec && rig_shutdown(rn->rig, &ignored) < 0)
+	if (rn->is_crashed && !rn->is_collecting && rig_loses_records(rn->cfg->rig))
+		rig_keep_power(rn->rig);
+	/* a stop shows in the next wait */
+	else if (rig_shutdown(rn->rig, &ignored) < 0)
 		log_debug(LOG_TRIAL, "shutdown: %s", ignored.text);
+}
+
+static int boot_end(struct runner *rn, struct err *e)
+{
+	if (rn->is_crashed) {
+		rn->n_crashed++;
+		rn->crashed_boot = rn->boot->number;
+	}
+	if (rn->rec)
+		leave_target(rn);
 	if (rn->rec) {
 		rn->log.bytes = EVENT_LOG_ENDED;
 		console_parser_finish(rn->parser);
@@ -366,6 +382,7 @@ static int note_boot_error(struct runner *rn, struct err *e)
 
 	if (!is_kernel && e->kind != ERR_RIG && e->kind != ERR_TARGET)
 		return -e->code;
+	rn->is_crashed |= is_kernel || e->kind == ERR_TARGET;
 	if (is_crash && !is_starved)
 		what = xasprintf("crash-at-boot: %s: %s", console_class_name(crash->ev.cls),
 				 crash->title);
@@ -431,6 +448,9 @@ static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
 			*e = rn->console_err;
 		return note_boot_error(rn, e);
 	}
+	r = collect_records(rn, e);
+	if (r < 0)
+		return r;
 	r = prepare_target(rn, e);
 	if (r < 0)
 		return note_boot_error(rn, e);
@@ -449,7 +469,48 @@ static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	rn->is_crashed |= runner_has_crash(rn) || !rig_is_running(rn->rig, NULL);
 	return 0;
+}
+
+/*
+ * Whether the next boot is for nothing but what the last one has left: what is in RAM would go with
+ * the power, with which the next boot for trials begins; else only if there is none.
+ */
+static bool needs_collecting(const struct runner *rn)
+{
+	const struct rig_cfg *rig = rn->cfg->rig;
+
+	return rig->boot.pstore && rn->is_crashed && (rig_loses_records(rig) || is_decided(rn));
+}
+
+/* A boot that no trial is made in and no verdict hangs on. */
+static int run_collecting_boot(struct runner *rn, struct err *e)
+{
+	struct err end_err = {0};
+	auto_free char *note = NULL;
+	int r, end;
+
+	rn->is_collecting = true;
+	r = boot_start(rn, e);
+	if (r >= 0) {
+		r = collect_records(rn, e);
+	} else if (rn->console_err.kind != ERR_NONE) {
+		*e = rn->console_err;
+	} else if (e->kind == ERR_KERNEL || e->kind == ERR_RIG || e->kind == ERR_TARGET) {
+		note = xasprintf("boot %u, which was to bring in the pstore records, did not come "
+				 "up: %s",
+				 rn->boot->number, e->text);
+		err_clear(e);
+		r = collect_note(rn, note, e);
+	}
+	end = boot_end(rn, &end_err);
+	if (r >= 0 && end < 0) {
+		*e = end_err;
+		r = end;
+	}
+	rn->is_collecting = false;
+	return r;
 }
 
 /* ---- a run ---- */
@@ -608,6 +669,8 @@ static int run_boots(struct runner *rn, struct err *e)
 			r = end;
 		}
 		run_judge(rn->run);
+		if (r >= 0 && needs_collecting(rn))
+			r = run_collecting_boot(rn, e);
 	}
 	return r;
 }

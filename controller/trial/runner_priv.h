@@ -21,6 +21,10 @@ struct runner {
 	unsigned failed_boots;   /* in a row */
 	bool is_rig_suspect;     /* one of them failed because of the bench */
 	bool is_content_checked; /* the stick's file had the expected hash in this run */
+	/* of the target's persistent store, see collect.c */
+	bool is_pstore_known;  /* it was empty when it was looked at last, */
+	unsigned n_crashed;    /* … and so many boots since then may have left records, */
+	unsigned crashed_boot; /* … the last of which is this one */
 
 	/* of the boot that is going on */
 	struct trial_boot *boot;
@@ -32,6 +36,8 @@ struct runner {
 	char agent_version[192];
 	char *environment;
 	struct machine_watch machine;
+	bool is_crashed;         /* its kernel crashed, hung or ended the machine */
+	bool is_collecting;      /* it is there for the pstore records only */
 	bool is_set_up;          /* the scenario's commands have run in this boot */
 	bool is_profile_checked; /* the kernel has functions of each of the scenario's sets */
 	char device[64];         /* "/dev/sda" */
@@ -70,6 +76,15 @@ int runner_await_stick(struct runner *rn, nsec_t deadline_ns, struct strbuf *ret
 		       struct err *e) must_check;
 /* What must not change while trials of one boot are compared. Caller frees. */
 int runner_read_environment(struct runner *rn, char **ret, struct err *e) must_check;
+
+/*
+ * collect.c: moves the pstore records of earlier boots from the target into the run's folder. An
+ * error of the target becomes a note of the run; negative only for what makes the run pointless.
+ * Does nothing on a rig without boot.pstore.
+ */
+int collect_records(struct runner *rn, struct err *e) must_check;
+/* Tells a person and the run's folder why there are none. */
+int collect_note(struct runner *rn, const char *text, struct err *e) must_check;
 
 enum { STEP_GO = 0, STEP_OVER = 1 };
 

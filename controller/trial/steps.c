@@ -902,6 +902,8 @@ int steps_run(struct runner *rn, bool *ret_is_boot_usable, struct err *e)
 	}
 	if (r < 0 && !is_trial_error(e))
 		return r;
+	/* it does not answer any more */
+	rn->is_crashed |= r < 0 && e->kind == ERR_TARGET && (r == -ETIMEDOUT || r == -EPIPE);
 	*ret_is_boot_usable = r >= 0 && !runner_has_crash(rn);
 	err_clear(e);
 	return 0;
