@@ -10,6 +10,7 @@
 #include "pages.h"
 #include "report/json.h"
 #include "report/profile_text.h"
+#include "report/pstore_text.h"
 #include "report/run_text.h"
 
 #include <inttypes.h>
@@ -591,7 +592,28 @@ static void add_again(struct strbuf *out, const struct run *r, const struct tria
 	strbuf_adds(out, "</code></pre></section>\n");
 }
 
-static void add_numbers(struct strbuf *out, const struct trial *t, const struct trial_boot *b)
+/* What the boot's kernel left in the target's persistent store. */
+static void add_pstore(struct strbuf *out, const struct run *r, const struct trial_boot *b)
+{
+	auto_strbuf struct strbuf text = STRBUF_INIT;
+	auto_pstore struct pstore p = {0};
+	struct err e = {0};
+	char *rest, *line;
+
+	if (pstore_of_run(r, &p, &e) < 0)
+		strbuf_addf(&text, "%s\n", e.text);
+	pstore_text_add(&text, &p, b->number);
+	rest = text.data;
+	while (rest && (line = strsep(&rest, "\n"))) {
+		if (!*line)
+			continue;
+		strbuf_adds(out, "<dt>pstore<dd>");
+		html_text(out, line);
+	}
+}
+
+static void add_numbers(struct strbuf *out, const struct run *r, const struct trial *t,
+			const struct trial_boot *b)
 {
 	strbuf_adds(out, "<section class=card><h2>Numbers</h2><dl class=facts>\n");
 	for (size_t i = 0; i < t->n_numbers; i++) {
@@ -604,6 +626,7 @@ static void add_numbers(struct strbuf *out, const struct trial *t, const struct 
 		html_text(out, b->environment);
 		strbuf_adds(out, "<dt>banner<dd>");
 		html_text(out, b->banner);
+		add_pstore(out, r, b);
 	}
 	strbuf_adds(out, "</dl></section>\n");
 }
@@ -702,7 +725,7 @@ int page_trial(struct site *s, const struct request *rq, struct reply *rp, struc
 	strbuf_adds(out, "</div>\n");
 	add_evidence(out, t);
 	add_again(out, run, t, b);
-	add_numbers(out, t, b);
+	add_numbers(out, run, t, b);
 	profile_text_add_html(out, run, t);
 	page_end(out, rq);
 	return 0;
