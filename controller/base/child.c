@@ -280,6 +280,9 @@ static int drain_open(struct drain *d, int *ret_write_fd, struct err *e)
 	return 0;
 }
 
+#define STDERR_TAIL_MAX 600
+#define LEFTOVERS_NS    (1 * NSEC_PER_SEC) /* for streams that somebody else keeps open */
+
 struct run_state {
 	struct waiter *w;
 	struct child *c;
@@ -298,11 +301,32 @@ static int run_child_ended(void *self, short revents, struct err *e)
 	return 0;
 }
 
-static bool run_is_over(void *arg)
+static bool run_has_ended(void *arg)
 {
 	struct run_state *st = arg;
 
-	return child_has_ended(st->c, NULL) && st->out.fd < 0 && st->err.fd < 0;
+	return child_has_ended(st->c, NULL);
+}
+
+static bool run_is_read(void *arg)
+{
+	struct run_state *st = arg;
+
+	return st->out.fd < 0 && st->err.fd < 0;
+}
+
+/* 1 = it has ended and all that it said was read, 0 = not in time. */
+static int run_to_its_end(struct run_state *st, nsec_t until_ns, struct err *e)
+{
+	nsec_t read_ns;
+	int r;
+
+	r = waiter_until(st->w, until_ns, run_has_ended, st, e);
+	if (r <= 0)
+		return r;
+	read_ns = waiter_now(st->w) + LEFTOVERS_NS;
+	r = waiter_until(st->w, read_ns, run_is_read, st, e);
+	return r < 0 ? r : 1;
 }
 
 /* "line one; line two" of what the program said last. */
@@ -315,9 +339,7 @@ static void join_lines(struct strbuf *sb)
 			sb->data[i] = ';';
 }
 
-#define STDERR_TAIL_MAX 600
-
-int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
+int child_ask(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 	      struct strbuf *ret_out, struct err *e)
 {
 	struct waiter_source end = {.events = POLLIN, .ready = run_child_ended};
@@ -357,15 +379,16 @@ int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 	r = waiter_add(w, &end, e);
 	if (r < 0)
 		goto out;
-	r = waiter_until(w, waiter_now(w) + timeout_ns, run_is_over, &st, e);
+	r = run_to_its_end(&st, waiter_now(w) + timeout_ns, e);
 	waiter_remove(w, end.fd);
 	if (r < 0)
 		goto out;
-	if (!child_has_ended(c, &status)) {
+	if (r == 0) {
 		r = err_set(e, ERR_INTERNAL, ETIMEDOUT, "%s: not done within %lld s", cfg->argv[0],
 			    (long long)(timeout_ns / NSEC_PER_SEC));
 		goto out;
 	}
+	(void)child_has_ended(c, &status);
 	r = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		join_lines(&said);
@@ -373,8 +396,18 @@ int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 		r = err_set(e, ERR_INTERNAL, ECHILD, "%s: %s: %s", cfg->argv[0], how,
 			    said.len ? strbuf_str(&said) : "no message");
 	}
+	if (WIFEXITED(status))
+		r = WEXITSTATUS(status);
 out:
 	drain_close(&st.out);
 	drain_close(&st.err);
 	return r;
+}
+
+int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
+	      struct strbuf *ret_out, struct err *e)
+{
+	int r = child_ask(w, cfg, timeout_ns, ret_out, e);
+
+	return r > 0 ? -ECHILD : r;
 }

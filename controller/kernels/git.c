@@ -8,7 +8,7 @@
 
 #define GIT_NS (3600 * NSEC_PER_SEC)
 
-int git_run(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
+int git_ask(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
 	    struct err *e)
 {
 	static const char *const env[] = {"LC_ALL=C", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
@@ -26,7 +26,15 @@ int git_run(struct waiter *w, const char *dir, const char *const *args, struct s
 
 	while (*args && n < ARRAY_SIZE(argv) - 1)
 		argv[n++] = *args++;
-	return child_run(w, &cfg, GIT_NS, ret_out, e);
+	return child_ask(w, &cfg, GIT_NS, ret_out, e);
+}
+
+int git_run(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
+	    struct err *e)
+{
+	int r = git_ask(w, dir, args, ret_out, e);
+
+	return r > 0 ? -ECHILD : r;
 }
 
 int git_commit_of(struct waiter *w, const char *repo, const char *rev, char **ret, struct err *e)
@@ -52,16 +60,14 @@ int git_commit_of(struct waiter *w, const char *repo, const char *rev, char **re
 int git_is_ancestor(struct waiter *w, const char *repo, const char *a, const char *b, struct err *e)
 {
 	const char *const args[] = {"merge-base", "--is-ancestor", a, b, NULL};
-	struct err why = {0};
 	int r;
 
-	r = git_run(w, repo, args, NULL, &why);
-	if (r >= 0)
-		return 1;
-	if (r == -ECHILD && strstr(why.text, "exit status 1:"))
-		return 0;
-	*e = why;
-	return r;
+	r = git_ask(w, repo, args, NULL, e);
+	if (r > 1)
+		return -ECHILD;
+	if (r == 1)
+		err_clear(e);
+	return r < 0 ? r : r == 0;
 }
 
 int git_check_out(struct waiter *w, const char *tree, const char *commit, struct err *e)

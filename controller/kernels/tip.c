@@ -55,13 +55,13 @@ static int ask_tip(const struct kernels_ctx *ctx, const struct kernel_tip_cfg *c
 	const char *line;
 	int r;
 
-	r = git_run(ctx->w, "/", args, &out, e);
-	if (r == -ECHILD && strstr(e->text, "exit status 2")) {
+	r = git_ask(ctx->w, "/", args, &out, e);
+	if (r == 2) {
 		auto_free char *shown = http_url_shown(cfg->repo);
 
 		return err_set(e, ERR_CONFIG, ENOENT, "%s has no branch '%s'", shown, cfg->branch);
 	}
-	if (r < 0)
+	if (r)
 		return refuse(cfg, e);
 	line = strstr(strbuf_str(&out), "^{}");
 	while (line && line > strbuf_str(&out) && line[-1] != '\n')

@@ -37,6 +37,50 @@ static void test_a_failure_tells_status_and_last_words(void **state)
 	assert_string_equal(e.text, "sh: exit status 3: no such thing");
 }
 
+static void test_an_exit_status_can_be_an_answer(void **state)
+{
+	static const struct {
+		const char *script;
+		int want;
+		const char *text;
+	} cases[] = {
+		{"echo yes", 0, ""},
+		{"exit 1", 1, "sh: exit status 1: no message"},
+		{"echo exit status 1: no >&2; exit 255", 255,
+		 "sh: exit status 255: exit status 1: no"},
+		{"kill -9 $$", -ECHILD, "sh: killed by signal 9 (Killed): no message"},
+	};
+	auto_waiter struct waiter *w = waiter_new(NULL);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const argv[] = {"sh", "-c", cases[i].script, NULL};
+		const struct child_cfg cfg = {.argv = argv, .stdin_fd = -1};
+		struct err e = {0};
+
+		assert_int_equal(child_ask(w, &cfg, 10 * NSEC_PER_SEC, NULL, &e), cases[i].want);
+		assert_string_equal(e.text, cases[i].text);
+	}
+}
+
+static void test_what_a_program_leaves_running_is_not_waited_for(void **state)
+{
+	const char *const argv[] = {"sh", "-c", "sleep 300 & echo $!; echo left it >&2; exit 7",
+				    NULL};
+	auto_waiter struct waiter *w = waiter_new(NULL);
+	auto_strbuf struct strbuf out = STRBUF_INIT;
+	struct err e = {0};
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(run(w, argv, 60 * NSEC_PER_SEC, &out, &e), -ECHILD);
+	assert_string_equal(e.text, "sh: exit status 7: left it");
+	pid = (pid_t)strtol(strbuf_str(&out), NULL, 10);
+	assert_true(pid > 1);
+	/* it is alive, with the streams in its hands */
+	assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
 static void test_a_program_that_is_not_there_is_named(void **state)
 {
 	const char *const argv[] = {"no-such-program-here", NULL};
@@ -154,6 +198,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_output_and_success_come_back),
 		cmocka_unit_test(test_a_failure_tells_status_and_last_words),
+		cmocka_unit_test(test_an_exit_status_can_be_an_answer),
+		cmocka_unit_test(test_what_a_program_leaves_running_is_not_waited_for),
 		cmocka_unit_test(test_a_program_that_is_not_there_is_named),
 		cmocka_unit_test(test_a_program_that_does_not_end_is_ended),
 		cmocka_unit_test(test_more_output_than_is_kept_does_not_block),

@@ -49,8 +49,15 @@ char *child_status_text(int status);
 /*
  * Runs the program to its end within timeout_ns while the waiter's sources go on being served.
  * cfg's stdout_fd and stderr_fd are ignored: stdout goes to ret_out (may be NULL), the last
- * lines of stderr into the error text. Returns 0 only for exit status 0; a program that ended
+ * lines of stderr into the error text. What the program leaves running may keep both: they are read
+ * for a second after its end. Returns 0 only for exit status 0; a program that ended
  * otherwise gives -ECHILD with kind ERR_INTERNAL, a time-out -ETIMEDOUT.
  */
 int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
+	      struct strbuf *ret_out, struct err *e) must_check;
+/*
+ * child_run() of a program whose exit status is an answer: returns it, 0 to 255; if it is not 0, e
+ * is what child_run() would say of it. Negative as child_run(), -ECHILD for an end by a signal.
+ */
+int child_ask(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 	      struct strbuf *ret_out, struct err *e) must_check;

@@ -8,6 +8,9 @@
 /* Runs git in the folder; its stdout to ret_out (may be NULL). */
 int git_run(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
 	    struct err *e) must_check;
+/* git_run() of a command whose exit status is an answer: as child_ask(). */
+int git_ask(struct waiter *w, const char *dir, const char *const *args, struct strbuf *ret_out,
+	    struct err *e) must_check;
 /* Full name of a commit. ERR_USAGE if there is none. Caller frees. */
 int git_commit_of(struct waiter *w, const char *repo, const char *rev, char **ret,
 		  struct err *e) must_check;
