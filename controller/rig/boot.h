@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "port.h"
+#include "kernel_watch.h"
 
 /* Valid until run() has returned. */
 struct boot_cfg {
@@ -25,6 +25,7 @@ struct boot_cfg {
 	struct stick_switch *power; /* of a board, which it outlives; NULL = it has none. Off … */
 	/* … or on: the target runs, run() resets it instead, and so its RAM keeps what it holds */
 	bool is_warm;
+	struct user_space_ask ask;    /* of drivers that await user space */
 	const struct rig_disk *disks; /* made new and empty in run_dir, NAME.disk */
 	unsigned n_disks;
 };

@@ -9,7 +9,6 @@
 #include "base/child.h"
 #include "base/log.h"
 #include "boot.h"
-#include "kernel_watch.h"
 #include "power.h"
 
 #include <string.h>
@@ -20,10 +19,11 @@ struct hooks {
 	struct waiter *w;
 	const struct rig_cfg *rig;
 	const struct hook_cfg *cfg;
-	const struct kernel_build *build; /* valid until the end of run() */
-	char *env[ENV_MAX];               /* "NAME=value", owned; the last one is NULL */
-	struct stick_switch *power;       /* not owned; NULL = the commands do that too */
-	bool is_on;                       /* it was switched on, or reset has begun */
+	const struct kernel_build *build; /* valid until the end of run(), and so ask */
+	struct user_space_ask ask;
+	char *env[ENV_MAX];         /* "NAME=value", owned; the last one is NULL */
+	struct stick_switch *power; /* not owned; NULL = the commands do that too */
+	bool is_on;                 /* it was switched on, or reset has begun */
 	struct kernel_watch watch;
 };
 
@@ -95,6 +95,7 @@ static int exec_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_s
 	h->build = cfg->build;
 	h->power = cfg->power;
 	h->is_on = cfg->is_warm;
+	h->ask = cfg->ask;
 	make_env(h, cfg);
 	/* where it belongs the kernel lies already, and a board that is on may not let go of it */
 	if (!cfg->is_warm)
@@ -113,6 +114,7 @@ static int exec_run(void *self, struct port *port, nsec_t deadline_ns, struct er
 	int r;
 
 	h->watch.prompt = h->rig->login ? h->rig->login->login_prompt : NULL;
+	h->watch.ask = h->ask;
 	r = kernel_watch_begin(&h->watch, h->w, port, e);
 	if (r < 0)
 		return r;

@@ -12,7 +12,6 @@
 #include "base/child.h"
 #include "base/fdio.h"
 #include "base/log.h"
-#include "kernel_watch.h"
 #include "power.h"
 #include "uboot.h"
 
@@ -331,6 +330,7 @@ static int uboot_run(void *self, struct port *port, nsec_t deadline_ns, struct e
 	b->watch.begins_with = "Starting kernel";
 	b->watch.loader = "U-Boot ";
 	b->watch.prompt = b->rig->login ? b->rig->login->login_prompt : NULL;
+	b->watch.ask = b->boot.ask;
 	r = kernel_watch_begin(&b->watch, b->w, port, e);
 	if (r < 0)
 		return r;

@@ -33,7 +33,7 @@ int power_blame(struct stick_switch *power, struct err *e)
 {
 	enum switch_state state;
 
-	if (e->kind != ERR_KERNEL || e->code != ETIMEDOUT)
+	if (e->code != ETIMEDOUT)
 		return -e->code;
 	state = switch_get(power);
 	if (state == SWITCH_ON)

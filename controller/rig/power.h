@@ -14,7 +14,7 @@ int power_open(struct waiter *w, const struct rig_cfg *rig, int keep_fd, struct 
 /* Cuts the power; what hinders it is logged only: nothing more can be done. NULL is fine. */
 void power_cut(struct waiter *w, struct stick_switch *power);
 /*
- * The target fell silent, and e says that its kernel hangs: not the kernel's fault if the power is
- * gone. Returns -e->code.
+ * The target did not come up, for the reason that e gives: if it fell silent and its power is gone,
+ * that was it. Returns -e->code.
  */
 int power_blame(struct stick_switch *power, struct err *e);

@@ -23,6 +23,8 @@
 #define LAST_GASP_NS (2 * NSEC_PER_SEC)
 #define AGENT_NS     (30 * NSEC_PER_SEC) /* from its start by a shell to its answer */
 #define REBOOT_NS    NSEC_PER_SEC        /* an agent that lives answers in less */
+#define QUIET_NS     (5 * NSEC_PER_SEC)  /* of a booting target, until it is asked */
+#define HELLO_NS     (5 * NSEC_PER_SEC)  /* for an answer, however late user space was */
 
 struct rig {
 	const struct rig_cfg *cfg; /* not owned */
@@ -338,8 +340,11 @@ static struct bring_in bring_in_of(const struct rig *rig)
 static int meet_agent(struct rig *rig, nsec_t deadline_ns, struct err *e)
 {
 	const struct bring_in b = bring_in_of(rig);
+	const nsec_t least_ns = waiter_now(rig->w) + HELLO_NS;
 	int r;
 
+	if (deadline_ns < least_ns)
+		deadline_ns = least_ns;
 	if (rig->cfg->login) {
 		r = bring_in_agent(&b, e);
 		if (r < 0)
@@ -362,6 +367,26 @@ static int open_link(struct rig *rig, struct err *e)
 		return link_open(rig->w, fd, &rig->link, e);
 	rig->link = link_new_over(rig->w, &io);
 	return port_tap(rig->port, on_link_bytes, rig->link, e);
+}
+
+/* The agent says that it is there, or a login is given cause to prompt again. */
+static int ask_target(void *self, nsec_t until_ns, struct err *e)
+{
+	struct rig *rig = self;
+	struct err why = {0};
+	int r;
+
+	if (rig->cfg->login) {
+		/* a port that is lost takes nothing */
+		(void)!port_write(rig->port, "\r", 1, NULL);
+		return 0;
+	}
+	r = link_hello(rig->link, until_ns, &why);
+	if (r < 0 && why.kind == ERR_STOPPED) {
+		*e = why;
+		return r;
+	}
+	return r >= 0;
 }
 
 static int meet_boot_faults(struct rig *rig, nsec_t deadline_ns, struct err *e)
@@ -398,6 +423,7 @@ static int start(struct rig *rig, const struct kernel_build *k, const char *init
 		.stick = rig->stick.path,
 		.is_stick_writable = rig->is_stick_writable,
 		.command_line = command_line,
+		.ask = {.fn = ask_target, .self = rig, .quiet_ns = QUIET_NS},
 		.run_dir = rig->run_dir,
 		.is_warm = is_warm,
 		.disks = rig->disks,

@@ -5,6 +5,7 @@
  * board is the other side of a terminal.
  */
 #include "../../controller/rig/boot.h"
+#include "rig/link.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -25,6 +26,7 @@ struct fixture {
 	struct boot_cfg cfg;
 	void *machine;
 	struct port *port;
+	struct link *link; /* NULL = nobody is asked */
 	int master, slave;
 };
 
@@ -78,6 +80,7 @@ static int teardown(void **state)
 
 	if (f->machine)
 		boot_exec_ops.close(f->machine);
+	link_close(f->link);
 	port_close(f->port);
 	close(f->master);
 	close(f->slave);
@@ -110,6 +113,37 @@ static void on_console(void *self, const void *bytes, size_t n, nsec_t t_host_ns
 	(void)t_host_ns;
 }
 
+static void on_link_bytes(void *self, const void *bytes, size_t n, nsec_t t_host_ns)
+{
+	(void)t_host_ns;
+	link_feed(self, bytes, n);
+}
+
+static bool send_frame(void *self, const char *frame, size_t n)
+{
+	struct fixture *f = self;
+
+	return port_write(f->port, frame, n, NULL) == 0;
+}
+
+static int ask_agent(void *self, nsec_t until_ns, struct err *e)
+{
+	struct fixture *f = self;
+
+	(void)e;
+	return link_hello(f->link, until_ns, NULL) == 0;
+}
+
+/* From now on the agent of the board is asked when the console is quiet. */
+static void ask_from_now_on(struct fixture *f)
+{
+	const struct link_io io = {.send = send_frame, .self = f};
+
+	f->link = link_new_over(f->w, &io);
+	f->cfg.ask = (struct user_space_ask){
+		.fn = ask_agent, .self = f, .quiet_ns = 100 * NSEC_PER_MSEC};
+}
+
 static int boot(struct fixture *f, int64_t timeout_ms, struct err *e)
 {
 	int r;
@@ -118,6 +152,8 @@ static int boot(struct fixture *f, int64_t timeout_ms, struct err *e)
 	if (r < 0)
 		return r;
 	assert_int_equal(port_open_fd(f->w, f->master, on_console, f, &f->port, e), 0);
+	if (f->link)
+		assert_int_equal(port_tap(f->port, on_link_bytes, f->link, e), 0);
 	return boot_exec_ops.run(f->machine, f->port, waiter_now(f->w) + timeout_ms * NSEC_PER_MSEC,
 				 e);
 }
@@ -298,6 +334,115 @@ static void test_a_board_is_reset_before_its_power_is_cut(void **state)
 	switch_close(f->cfg.power);
 }
 
+#define AGENT STALLRIG_BUILD_DIR "/stallrig-agent"
+
+static void end_agent(struct fixture *f)
+{
+	auto_free char *path = xasprintf("%s/agent", f->dir);
+	auto_strbuf struct strbuf pid = STRBUF_INIT;
+	struct err e = {0};
+
+	assert_int_equal(file_read(path, 100, &pid, &e), 0);
+	/* it may have ended with its console */
+	(void)kill((pid_t)strtol(strbuf_str(&pid), NULL, 10), SIGKILL);
+}
+
+static void test_a_ready_line_that_is_damaged_ends_no_boot(void **state)
+{
+	static const char *const says[] = {
+		"Run /init as init process\\n",
+		BANNER,
+		BANNER "Run /init as init process\\n",
+		BANNER "tallrig-init: ready\\n",
+		BANNER "stallrig-init: eady\\n",
+		BANNER "stallrig-init: read\\367\\n",
+		BANNER "stallrig-init: ready",
+		BANNER "stallrig\\000\\377\\000-init: ready\\n",
+		BANNER "stallrig-init: [    3.123456] usb 1-1: new device\\nready\\n",
+		BANNER "stallrig-init: ready[    3.123456] usb 1-1: new device\\n",
+		BANNER "[    3.12345] Freeing unused kernel memory\\n\\367\\367\\367\\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
+		/* before the console is listened to, and while it is */
+		auto_free char *script =
+			xasprintf("(sleep 0.%zu; printf '%s' >$T; exec " AGENT
+				  " -r / -l $T) >/dev/null 2>&1 & echo $! >$D/agent",
+				  i % 5, says[i]);
+		struct fixture *f;
+		struct err e = {0};
+
+		assert_int_equal(setup((void **)&f), 0);
+		ask_from_now_on(f);
+		set_hook(f, 1, script);
+		/* whoever waited for the deadline would not come to its end */
+		if (boot(f, 100000000, &e) < 0)
+			fail_msg("case %zu: %s", i, e.text);
+		assert_int_equal(boot_exec_ops.state(f->machine, NULL), BOOT_RUNS);
+		end_agent(f);
+		teardown((void **)&f);
+	}
+}
+
+static int press_enter(void *self, nsec_t until_ns, struct err *e)
+{
+	struct fixture *f = self;
+
+	(void)until_ns;
+	return port_write(f->port, "\r", 1, e);
+}
+
+static void test_a_login_whose_prompt_is_damaged_is_asked_again(void **state)
+{
+	struct login_cfg login = {.login_prompt = text("login: ")};
+	struct fixture *f = *state;
+	struct err e = {0};
+
+	f->rig.login = &login;
+	f->cfg.ask = (struct user_space_ask){
+		.fn = press_enter, .self = f, .quiet_ns = 100 * NSEC_PER_MSEC};
+	set_hook(f, 1,
+		 "printf '" BANNER "\\nboard loXin: ' >$T; "
+		 "(head -c1 <$T; printf '\\nboard login: ' >$T) >/dev/null 2>&1 &");
+	if (boot(f, 60000, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void test_a_damaged_console_is_not_taken_for_a_kernel_that_hangs(void **state)
+{
+	static const struct {
+		const char *says;
+		enum err_kind kind;
+		const char *reason, *want;
+	} cases[] = {
+		{BANNER "stallrig-init: re\\367\\001y\\n", ERR_RIG, "console-damaged",
+		 "damaged, so nobody can tell whether the kernel hangs: 2 bytes that no text has"},
+		{BANNER "[    3.12345] usb 1-1: new device\\n", ERR_RIG, "console-damaged",
+		 "1 broken time stamps"},
+		/* what is no damage of the kernel's words */
+		{"\\367\\000\\377 BL2\\n" BANNER
+		 "[    3.123456] \\033[1musb\\r\\n[12]+ Done\\n[3.5]\\n",
+		 ERR_KERNEL, "kernel-hang", "the kernel hangs: no user space within"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *script = xasprintf("printf '%s' >$T", cases[i].says);
+		struct fixture *f;
+		struct err e = {0};
+
+		assert_int_equal(setup((void **)&f), 0);
+		ask_from_now_on(f);
+		set_hook(f, 1, script);
+		assert_int_equal(boot(f, 1500, &e), -ETIMEDOUT);
+		if (e.kind != cases[i].kind || !e.reason || strcmp(e.reason, cases[i].reason) != 0)
+			fail_msg("case %zu: kind %d: %s", i, e.kind, e.text);
+		assert_contains(e.text, cases[i].want);
+		teardown((void **)&f);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -305,6 +450,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_commands_are_told_what_to_boot_and_run_in_order),
 		cmocka_unit_test(test_each_end_of_a_boot_is_named),
+		cmocka_unit_test(test_a_ready_line_that_is_damaged_ends_no_boot),
+		TEST(test_a_login_whose_prompt_is_damaged_is_asked_again),
+		cmocka_unit_test(test_a_damaged_console_is_not_taken_for_a_kernel_that_hangs),
 		TEST(test_a_command_that_does_not_end_is_ended_with_its_children),
 		TEST(test_a_board_is_reset_before_its_power_is_cut),
 	};
