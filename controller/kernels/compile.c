@@ -128,10 +128,7 @@ static int explain(const struct compile *c, const char *step, int r, struct err 
 static int run_make(const struct compile *c, const char *const *targets, const char *allconfig,
 		    nsec_t timeout_ns, struct err *e)
 {
-	bool is_foreign = strcmp(c->arch, kernels_host_arch()) != 0;
-	const char *cross = !is_foreign                     ? ""
-			    : strcmp(c->arch, "arm64") == 0 ? "aarch64-linux-gnu-"
-							    : "x86_64-linux-gnu-";
+	const char *cross = kernels_cross_prefix(c->arch);
 	auto_free char *ccache = kernels_find_program("ccache");
 	auto_free char *gcc = xasprintf("%sgcc", cross);
 	auto_free char *gcc_path = kernels_find_program(gcc);

@@ -4,6 +4,7 @@
 #include "kernels/cpio.h"
 #include "kernels/deb.h"
 #include "kernels/modules.h"
+#include "kernels/strip.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -188,8 +189,8 @@ static int too_large(struct err *e)
 		       IMAGE_SIZE_MAX >> 20);
 }
 
-static int add_modules(const struct kernels_ctx *ctx, struct cpio *c, const struct module_list *l,
-		       struct err *e)
+static int add_modules(const struct kernels_ctx *ctx, const char *arch, struct cpio *c,
+		       const struct module_list *l, struct err *e)
 {
 	auto_strbuf struct strbuf order = STRBUF_INIT;
 
@@ -203,7 +204,7 @@ static int add_modules(const struct kernels_ctx *ctx, struct cpio *c, const stru
 			strbuf_addf(&order, "- %s %s\n", m->name, m->params);
 			continue;
 		}
-		r = module_read(ctx, m, &bytes, e);
+		r = module_read(ctx, arch, m, &bytes, e);
 		if (r < 0)
 			return r;
 		if (c->out.len + bytes.len > IMAGE_SIZE_MAX)
@@ -216,22 +217,19 @@ static int add_modules(const struct kernels_ctx *ctx, struct cpio *c, const stru
 }
 
 /* A build without headers has no probe modules: then the image has none, as the rig will say. */
-static int add_probe(struct cpio *c, const struct kernel_build *k, struct err *e)
+static int add_probe(const struct kernels_ctx *ctx, struct cpio *c, const struct kernel_build *k,
+		     struct err *e)
 {
-	static const char *const names[] = {"latency-mon.ko", "wq-stall.ko"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = xasprintf("%s/probe/%s", k->dir, names[i]);
-		auto_free char *name = xasprintf("probe/%s", names[i]);
+	for (size_t i = 0; i < PROBES; i++) {
+		auto_free char *name = xasprintf("probe/%s", probe_names[i]);
 		auto_strbuf struct strbuf bytes = STRBUF_INIT;
 		int r;
 
-		if (access(path, F_OK) < 0)
-			continue;
-		r = file_read(path, PROGRAM_MAX, &bytes, e);
+		r = probe_read(ctx, k, probe_names[i], &bytes, e);
 		if (r < 0)
 			return r;
-		cpio_add_file(c, name, 0644, bytes.data, bytes.len);
+		if (r)
+			cpio_add_file(c, name, 0644, bytes.data, bytes.len);
 	}
 	return 0;
 }
@@ -339,11 +337,14 @@ static int add_programs(const struct kernels_ctx *ctx, struct cpio *c,
 	return 0;
 }
 
-int target_agent_read(const char *path, const char *arch, struct strbuf *ret, struct err *e)
+int target_agent_read(const struct kernels_ctx *ctx, const char *path, const char *arch,
+		      struct strbuf *ret, struct err *e)
 {
 	auto_free char *found = path ? xstrdup(path) : find_agent(arch);
+	int r;
 
-	return read_program(found, arch, ret, e);
+	r = read_program(found, arch, ret, e);
+	return r < 0 ? r : strip_debug(ctx, arch, "agent", ret, e);
 }
 
 static int make_archive(const struct kernels_ctx *ctx, const struct target_image_cfg *cfg,
@@ -362,17 +363,17 @@ static int make_archive(const struct kernels_ctx *ctx, const struct target_image
 		return r;
 	r = read_busybox(ctx, k->arch, &busybox, e);
 	if (r >= 0)
-		r = target_agent_read(cfg->agent, k->arch, &agent, e);
+		r = target_agent_read(ctx, cfg->agent, k->arch, &agent, e);
 	if (r >= 0)
 		r = file_read(init_path, PROGRAM_MAX, &init, e);
 	if (r >= 0) {
 		add_base(c, &busybox, &init, &agent, cfg->link);
-		r = add_modules(ctx, c, &list, e);
+		r = add_modules(ctx, k->arch, c, &list, e);
 	}
 	module_list_release(&list);
 	if (r < 0)
 		return r;
-	r = add_probe(c, k, e);
+	r = add_probe(ctx, c, k, e);
 	if (r >= 0)
 		r = add_programs(ctx, c, cfg, e);
 	if (r < 0)

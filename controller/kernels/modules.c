@@ -4,6 +4,7 @@
 
 #include "base/fdio.h"
 #include "kernels/ident.h"
+#include "kernels/strip.h"
 
 #include <string.h>
 
@@ -358,25 +359,34 @@ int modules_resolve(const struct kernel_build *k, const char *const *words, stru
 	return 0;
 }
 
-int module_read(const struct kernels_ctx *ctx, const struct module *m, struct strbuf *ret,
-		struct err *e)
+static int unpack(const struct kernels_ctx *ctx, const char *path, struct strbuf *ret,
+		  struct err *e)
 {
 	static const struct {
 		const char *suffix, *program;
 	} packed[] = {{".xz", "xz"}, {".zst", "zstd"}, {".gz", "gzip"}};
-	const char *end = m->path + strlen(m->path);
+	const char *end = path + strlen(path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(packed); i++) {
-		const char *const argv[] = {packed[i].program, "-dcq", m->path, NULL};
+		const char *const argv[] = {packed[i].program, "-dcq", path, NULL};
 		size_t len = strlen(packed[i].suffix);
 		int r;
 
-		if ((size_t)(end - m->path) < len || strcmp(end - len, packed[i].suffix) != 0)
+		if ((size_t)(end - path) < len || strcmp(end - len, packed[i].suffix) != 0)
 			continue;
 		r = kernels_run(ctx, argv, NULL, NULL, DECODE_NS, ret, e);
 		if (r == -ECHILD)
 			(void)err_rekind(e, ERR_KERNEL);
-		return r < 0 ? err_wrap(e, "%s", m->path) : 0;
+		return r < 0 ? err_wrap(e, "%s", path) : 0;
 	}
-	return file_read(m->path, MODULE_MAX, ret, e);
+	return file_read(path, MODULE_MAX, ret, e);
+}
+
+int module_read(const struct kernels_ctx *ctx, const char *arch, const struct module *m,
+		struct strbuf *ret, struct err *e)
+{
+	int r;
+
+	r = unpack(ctx, m->path, ret, e);
+	return r < 0 ? r : strip_debug(ctx, arch, m->path, ret, e);
 }

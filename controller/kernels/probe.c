@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* probe.c - latency-mon.ko and wq-stall.ko for one kernel build. */
 #include "base/fdio.h"
-#include "kernels/private.h"
+#include "kernels/strip.h"
 
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define SOURCE_MAX (1u << 20)
+#define PROBE_MAX  (32u << 20)
 #define MAKE_NS    (600 * NSEC_PER_SEC)
 
-static const char *const products[] = {"latency-mon.ko", "wq-stall.ko"};
+const char *const probe_names[PROBES] = {"latency-mon.ko", "wq-stall.ko"};
 
 static bool has_suffix(const char *s, const char *suffix)
 {
@@ -73,8 +74,8 @@ static bool is_built(const char *probe, const char *sha256)
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	struct err ignored = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(products); i++) {
-		auto_free char *path = xasprintf("%s/%s", probe, products[i]);
+	for (size_t i = 0; i < PROBES; i++) {
+		auto_free char *path = xasprintf("%s/%s", probe, probe_names[i]);
 
 		if (access(path, R_OK) < 0)
 			return false;
@@ -141,10 +142,7 @@ static char *first_error(const struct strbuf *output, const char *tmp)
 static int run_make(const struct kernels_ctx *ctx, const struct kernel_build *k, const char *tmp,
 		    struct err *e)
 {
-	bool is_foreign = strcmp(k->arch, kernels_host_arch()) != 0;
-	const char *cross = !is_foreign                     ? ""
-			    : strcmp(k->arch, "arm64") == 0 ? "aarch64-linux-gnu-"
-							    : "x86_64-linux-gnu-";
+	const char *cross = kernels_cross_prefix(k->arch);
 	auto_free char *headers = xasprintf("%s/headers", k->dir);
 	auto_free char *compiler = compiler_name(headers, cross);
 	auto_free char *kdir_arg = xasprintf("KDIR=%s", headers);
@@ -200,12 +198,12 @@ static int build(const struct kernels_ctx *ctx, const struct kernel_build *k, co
 	if (r < 0)
 		return r;
 	r = dir_make(ready, e);
-	for (size_t i = 0; i < ARRAY_SIZE(products) && r >= 0; i++) {
-		auto_free char *made = xasprintf("%s/%s", source_tmp, products[i]);
-		auto_free char *to = xasprintf("%s/%s", ready, products[i]);
+	for (size_t i = 0; i < PROBES && r >= 0; i++) {
+		auto_free char *made = xasprintf("%s/%s", source_tmp, probe_names[i]);
+		auto_free char *to = xasprintf("%s/%s", ready, probe_names[i]);
 
 		if (rename(made, to) < 0)
-			r = err_errno(e, ERR_INTERNAL, errno, "make left no %s", products[i]);
+			r = err_errno(e, ERR_INTERNAL, errno, "make left no %s", probe_names[i]);
 	}
 	if (r < 0)
 		return r;
@@ -233,4 +231,18 @@ int kernel_probe_ensure(const struct kernels_ctx *ctx, const struct kernel_build
 		r = build(ctx, k, tmp, probe, e);
 	kernels_tmp_remove(tmp);
 	return r;
+}
+
+int probe_read(const struct kernels_ctx *ctx, const struct kernel_build *k, const char *name,
+	       struct strbuf *ret, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/probe/%s", k->dir, name);
+	int r;
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	r = file_read(path, PROBE_MAX, ret, e);
+	if (r >= 0)
+		r = strip_debug(ctx, k->arch, name, ret, e);
+	return r < 0 ? r : 1;
 }

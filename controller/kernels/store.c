@@ -28,6 +28,13 @@ static void close_dir(DIR *d)
 DEFINE_AUTO(dir, DIR *, close_dir)
 #define auto_dir AUTO(dir)
 
+const char *kernels_cross_prefix(const char *arch)
+{
+	if (strcmp(arch, kernels_host_arch()) == 0)
+		return "";
+	return strcmp(arch, "arm64") == 0 ? "aarch64-linux-gnu-" : "x86_64-linux-gnu-";
+}
+
 const char *kernels_host_arch(void)
 {
 	struct utsname u;

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define PROBE_MAX (32u << 20)
-
 void target_files_release(struct target_files *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -62,8 +60,8 @@ static int fill(struct target_file *f, const struct strbuf *bytes, struct err *e
 	return pack(bytes, &f->packed, e);
 }
 
-static int add_module(const struct kernels_ctx *ctx, const struct module *m, struct target_files *l,
-		      struct err *e)
+static int add_module(const struct kernels_ctx *ctx, const char *arch, const struct module *m,
+		      struct target_files *l, struct err *e)
 {
 	auto_free char *name = xasprintf("%s.ko", m->name);
 	struct target_file *f = add(l, name);
@@ -74,25 +72,21 @@ static int add_module(const struct kernels_ctx *ctx, const struct module *m, str
 	f->params = xstrdup(m->params);
 	if (!m->path)
 		return 0;
-	r = module_read(ctx, m, &bytes, e);
+	r = module_read(ctx, arch, m, &bytes, e);
 	return r < 0 ? r : fill(f, &bytes, e);
 }
 
 /* A build without headers has none, as the rig will say. */
-static int add_probes(const struct kernel_build *k, struct target_files *l, struct err *e)
+static int add_probes(const struct kernels_ctx *ctx, const struct kernel_build *k,
+		      struct target_files *l, struct err *e)
 {
-	static const char *const names[] = {"latency-mon.ko", "wq-stall.ko"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = xasprintf("%s/probe/%s", k->dir, names[i]);
+	for (size_t i = 0; i < PROBES; i++) {
 		auto_strbuf struct strbuf bytes = STRBUF_INIT;
 		int r;
 
-		if (access(path, F_OK) < 0)
-			continue;
-		r = file_read(path, PROBE_MAX, &bytes, e);
-		if (r >= 0)
-			r = fill(add(l, names[i]), &bytes, e);
+		r = probe_read(ctx, k, probe_names[i], &bytes, e);
+		if (r == 1)
+			r = fill(add(l, probe_names[i]), &bytes, e);
 		if (r < 0)
 			return r;
 	}
@@ -110,13 +104,13 @@ int target_files_collect(const struct kernels_ctx *ctx, const struct target_imag
 	r = modules_resolve(cfg->kernel, cfg->modules, &modules, e);
 	if (r < 0)
 		return r;
-	r = target_agent_read(cfg->agent, cfg->kernel->arch, &agent, e);
+	r = target_agent_read(ctx, cfg->agent, cfg->kernel->arch, &agent, e);
 	if (r >= 0)
 		r = fill(add(&l, "agent"), &agent, e);
 	for (size_t i = 0; r >= 0 && i < modules.n; i++)
-		r = add_module(ctx, &modules.v[i], &l, e);
+		r = add_module(ctx, cfg->kernel->arch, &modules.v[i], &l, e);
 	if (r >= 0)
-		r = add_probes(cfg->kernel, &l, e);
+		r = add_probes(ctx, cfg->kernel, &l, e);
 	module_list_release(&modules);
 	if (r < 0) {
 		target_files_release(&l);

@@ -211,10 +211,10 @@ static void test_a_compressed_module_is_read_unpacked(void **state)
 	(void)state;
 	put("a.ko", "module bytes");
 	assert_int_equal(kernels_run(&ctx, argv, NULL, NULL, 10 * NSEC_PER_SEC, NULL, &e), 0);
-	assert_int_equal(module_read(&ctx, &m, &bytes, &e), 0);
+	assert_int_equal(module_read(&ctx, "x86_64", &m, &bytes, &e), 0);
 	assert_string_equal(strbuf_str(&bytes), "module bytes");
 	put("a.ko.xz", "not xz");
-	assert_true(module_read(&ctx, &m, &bytes, &e) < 0);
+	assert_true(module_read(&ctx, "x86_64", &m, &bytes, &e) < 0);
 	assert_int_equal(e.kind, ERR_KERNEL);
 	assert_non_null(strstr(e.text, packed));
 }

@@ -27,6 +27,6 @@ void module_list_release(struct module_list *l);
 int modules_resolve(const struct kernel_build *k, const char *const *words, struct module_list *ret,
 		    struct err *e) must_check;
 
-/* The module's bytes, decompressed. */
-int module_read(const struct kernels_ctx *ctx, const struct module *m, struct strbuf *ret,
-		struct err *e) must_check;
+/* The module's bytes, decompressed and without debug information. */
+int module_read(const struct kernels_ctx *ctx, const char *arch, const struct module *m,
+		struct strbuf *ret, struct err *e) must_check;

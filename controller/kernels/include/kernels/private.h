@@ -34,6 +34,9 @@ int kernels_commit_dir(const char *tmp, const char *to, struct err *e) must_chec
 /* Path of a program in PATH, /usr/sbin or /sbin; NULL if it is not installed. Caller frees. */
 char *kernels_find_program(const char *name);
 
+/* What the names of arch's compiler and binutils begin with here: "" or "aarch64-linux-gnu-". */
+const char *kernels_cross_prefix(const char *arch);
+
 /*
  * child_run() with dies_with_parent and with /usr/sbin and /sbin in PATH. A failure while the disk
  * that holds `where` is full becomes -ENOSPC and says so.
@@ -93,6 +96,16 @@ int kernels_run_logged(const struct kernels_ctx *ctx, const struct child_cfg *pr
 
 /* ---- image.c ---- */
 
-/* The agent's static program; path NULL = the one built beside this program. ERR_RIG. */
-int target_agent_read(const char *path, const char *arch, struct strbuf *ret,
-		      struct err *e) must_check;
+/* The agent's static program, without debug information; path NULL = the one built beside this
+   program. ERR_RIG. */
+int target_agent_read(const struct kernels_ctx *ctx, const char *path, const char *arch,
+		      struct strbuf *ret, struct err *e) must_check;
+
+/* ---- probe.c ---- */
+
+#define PROBES 2
+extern const char *const probe_names[PROBES]; /* "latency-mon.ko" */
+
+/* A probe module of the build, without debug information: 1, or 0 if it was not built. */
+int probe_read(const struct kernels_ctx *ctx, const struct kernel_build *k, const char *name,
+	       struct strbuf *ret, struct err *e) must_check;
