@@ -618,12 +618,14 @@ int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append, 
 
 void rig_keep_power(struct rig *rig)
 {
+	const struct uboot_cfg *uboot = rig->cfg->boot.uboot;
 	struct err ignored = {0};
 
 	if (!rig->machine || !rig_loses_records(rig->cfg) || rig->is_kept_on)
 		return;
 	rig->is_kept_on = true;
-	if (rig->link && !machine_ended(rig) &&
+	/* one reset is enough: a kernel that comes up in between may overwrite what is there */
+	if (uboot && !uboot->reset && rig->link && !machine_ended(rig) &&
 	    link_call(rig->link, REBOOT_NS, NULL, &ignored, "reboot") < 0)
 		log_debug(LOG_RIG, "reboot: %s", ignored.text);
 }

@@ -182,9 +182,9 @@ int rig_boot(struct rig *rig, const struct kernel_build *k, const char *append,
 int rig_shutdown(struct rig *rig, struct err *e) must_check;
 /*
  * Instead of rig_shutdown(), of a target that crashed and rig_loses_records(): its power stays on,
- * and the next rig_boot() begins with a reset where it would begin with the power off. Asks the
- * agent, should it be alive, to reboot; that takes up to a second. rig_shutdown() and rig_close()
- * cut the power. Does nothing with another target.
+ * and the next rig_boot() begins with a reset where it would begin with the power off. If no
+ * command of the lab does that, the agent, should it be alive, is asked to reboot, which takes up
+ * to a second. rig_shutdown() and rig_close() cut the power. Does nothing with another target.
  */
 void rig_keep_power(struct rig *rig);
 
