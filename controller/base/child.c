@@ -384,8 +384,10 @@ int child_ask(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 	if (r < 0)
 		goto out;
 	if (r == 0) {
-		r = err_set(e, ERR_INTERNAL, ETIMEDOUT, "%s: not done within %lld s", cfg->argv[0],
-			    (long long)(timeout_ns / NSEC_PER_SEC));
+		join_lines(&said);
+		r = err_set(e, ERR_INTERNAL, ETIMEDOUT, "%s: not done within %lld s%s%s",
+			    cfg->argv[0], (long long)(timeout_ns / NSEC_PER_SEC),
+			    said.len ? ": " : "", strbuf_str(&said));
 		goto out;
 	}
 	(void)child_has_ended(c, &status);

@@ -260,8 +260,8 @@ static int set_up(struct upload *u, struct err *e)
 
 int upload_files(struct upload *u, const struct target_files *files, struct err *e)
 {
-	const nsec_t until_ns =
-		waiter_now(u->login->w) + (nsec_t)u->login->cfg->upload_timeout_s * NSEC_PER_SEC;
+	const nsec_t since_ns = waiter_now(u->login->w);
+	const nsec_t until_ns = since_ns + (nsec_t)u->login->cfg->upload_timeout_s * NSEC_PER_SEC;
 	auto_free char *tidy = xasprintf(
 		"cd $sr_d&&rm -f *.part *.x&&ls -t|grep -x '[0-9a-f]\\{64\\}'|tail -n +%d|"
 		"xargs rm -f;cd /",
@@ -277,6 +277,10 @@ int upload_files(struct upload *u, const struct target_files *files, struct err 
 	if (r == 0)
 		r = login_do(u->login, tidy, REPLY_NS, NULL, e);
 	if (r == 0)
-		tell(u, "upload: %u files sent, %u were there", u->n_sent, u->n_had);
+		tell(u,
+		     "upload: %u files sent, %u were there; %" PRIu64 " KiB of commands in %" PRId64
+		     " s",
+		     u->n_sent, u->n_had, u->sent_bytes >> 10,
+		     (waiter_now(u->login->w) - since_ns) / NSEC_PER_SEC);
 	return r;
 }

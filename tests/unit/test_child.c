@@ -95,13 +95,14 @@ static void test_a_program_that_is_not_there_is_named(void **state)
 
 static void test_a_program_that_does_not_end_is_ended(void **state)
 {
-	const char *const argv[] = {"sleep", "600", NULL};
+	const char *const argv[] = {"sh", "-c", "echo waiting for the card >&2; exec sleep 600",
+				    NULL};
 	auto_waiter struct waiter *w = waiter_new(NULL);
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(run(w, argv, 50 * NSEC_PER_MSEC, NULL, &e), -ETIMEDOUT);
-	assert_contains(e.text, "sleep: not done within");
+	assert_int_equal(run(w, argv, NSEC_PER_SEC, NULL, &e), -ETIMEDOUT);
+	assert_contains(e.text, "sh: not done within 1 s: waiting for the card");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }

@@ -51,7 +51,7 @@ char *child_status_text(int status);
  * cfg's stdout_fd and stderr_fd are ignored: stdout goes to ret_out (may be NULL), the last
  * lines of stderr into the error text. What the program leaves running may keep both: they are read
  * for a second after its end. Returns 0 only for exit status 0; a program that ended
- * otherwise gives -ECHILD with kind ERR_INTERNAL, a time-out -ETIMEDOUT.
+ * otherwise gives -ECHILD with kind ERR_INTERNAL, a time-out -ETIMEDOUT with what it said so far.
  */
 int child_run(struct waiter *w, const struct child_cfg *cfg, nsec_t timeout_ns,
 	      struct strbuf *ret_out, struct err *e) must_check;
