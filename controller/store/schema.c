@@ -389,8 +389,8 @@ static const char *const migrations[] = {
 	") {keyed};",
 
 	/* 5: the newest incidents of a title */
-	"DROP INDEX incidents_title;"
-	"CREATE INDEX incidents_title ON incidents (incident_title, trial);",
+	("DROP INDEX incidents_title;"
+	 "CREATE INDEX incidents_title ON incidents (incident_title, trial);"),
 
 	/* 6: how far dd was: words "NS:BYTES", the time relative to the cut; NULL = unknown */
 	"ALTER TABLE trials ADD COLUMN load_points {text};",

@@ -397,7 +397,7 @@ static void run_core(const struct world *w, uint64_t seed, uint64_t number,
 		double rate;
 
 		bisect_core_next(b, &next);
-		if (next.state == BISECT_SEARCHING && !estimate.trials) {
+		if (next.state == BISECT_SEARCHING && estimate.trials <= 0) {
 			bisect_core_estimate(b, &estimate);
 			ends = spent;
 		}

@@ -152,7 +152,7 @@ static void test_a_byte_written_into_a_delay_makes_it_suspect(void **state)
 			char line[64];
 
 			(void)snprintf(line, sizeof(line), "[ 1558.625517] %.*s%c%s: 6782\r\n", at,
-				       "DELAY", c, "DELAY" + at);
+				       "DELAY", c, &"DELAY"[at]);
 			(void)events_of_text(&es, line);
 			if (at == 0 && c == ' ')
 				continue; /* whole */

@@ -46,7 +46,8 @@ static inline void auto_cleanup_mem(void *p)
 {
 	util_free(*(void **)p);
 }
-#define auto_free __attribute__((cleanup(auto_cleanup_mem)))
+/* its end is a use, whatever clang thinks */
+#define auto_free __attribute__((cleanup(auto_cleanup_mem), unused))
 
 static inline void auto_cleanup_fd(int *fd)
 {
