@@ -6,9 +6,9 @@
  * What the commands are told stands in their environment; see stallrig-rig(5). Up to the kernel's
  * banner a boot that fails is the bench's doing, from there on the kernel's.
  */
-#include "base/child.h"
 #include "base/log.h"
 #include "boot.h"
+#include "lab_command.h"
 #include "power.h"
 
 #include <string.h>
@@ -27,34 +27,22 @@ struct hooks {
 	struct kernel_watch watch;
 };
 
-/* Runs one of them to its end; with its process group it is ended when its time is over. */
 static int run_hook(struct hooks *h, const char *key, char *const *words, unsigned n,
 		    nsec_t deadline_ns, struct err *e)
 {
-	auto_free const char **argv = xcalloc(n + 1, sizeof(*argv));
+	auto_free char *key_path = xasprintf("boot.exec.%s", key);
 	auto_free char *name = xasprintf("STALLRIG_HOOK=%s", key);
 	const char *env[ENV_MAX + 1] = {name};
-	const struct child_cfg child = {
-		.argv = argv, .env = env, .stdin_fd = -1, .dies_with_parent = true};
 	nsec_t timeout_ns = (nsec_t)h->cfg->timeout_s * NSEC_PER_SEC;
-	int r;
 
 	if (!n)
 		return 0;
-	for (unsigned i = 0; i < n; i++)
-		argv[i] = words[i];
 	for (unsigned i = 0; h->env[i]; i++)
 		env[i + 1] = h->env[i];
 	if (deadline_ns - waiter_now(h->w) < timeout_ns)
 		timeout_ns = deadline_ns - waiter_now(h->w);
-	log_debug(LOG_RIG, "boot.exec.%s: %s", key, argv[0]);
-	r = child_run(h->w, &child, timeout_ns, NULL, e);
-	if (r < 0) {
-		(void)err_wrap(e, "boot.exec.%s", key);
-		if (e->kind == ERR_INTERNAL)
-			(void)err_rekind(e, ERR_RIG);
-	}
-	return r;
+	log_debug(LOG_RIG, "%s: %s", key_path, words[0]);
+	return lab_command_run(h->w, key_path, words, n, env, timeout_ns, e);
 }
 
 static void make_env(struct hooks *h, const struct boot_cfg *cfg)

@@ -12,6 +12,7 @@
 #include "base/child.h"
 #include "base/fdio.h"
 #include "base/log.h"
+#include "lab_command.h"
 #include "power.h"
 #include "uboot.h"
 
@@ -215,33 +216,14 @@ static int uboot_start(struct waiter *w, const struct boot_cfg *cfg, void **ret_
 	return 0;
 }
 
-/* By the lab's command, if there is one: else the kernel that crashed or the agent does it. */
-static int reset_board(struct uboot *b, struct err *e)
-{
-	const struct uboot_cfg *cfg = b->cfg;
-	auto_free const char **argv = xcalloc(cfg->reset_count + 1, sizeof(*argv));
-	const struct child_cfg child = {.argv = argv, .stdin_fd = -1, .dies_with_parent = true};
-	int r;
-
-	if (!cfg->reset_count)
-		return 0;
-	for (unsigned i = 0; i < cfg->reset_count; i++)
-		argv[i] = cfg->reset[i];
-	r = child_run(b->w, &child, RESET_NS, NULL, e);
-	if (r < 0) {
-		(void)err_wrap(e, "boot.uboot.reset");
-		if (e->kind == ERR_INTERNAL)
-			(void)err_rekind(e, ERR_RIG);
-	}
-	return r;
-}
-
 static int power_on(struct uboot *b, nsec_t deadline_ns, struct err *e)
 {
 	if (b->qemu)
 		return boot_qemu_ops.run(b->qemu, b->port, deadline_ns, e);
+	/* without a command the kernel that crashed or the agent does it */
 	if (b->boot.is_warm)
-		return reset_board(b, e);
+		return lab_command_run(b->w, "boot.uboot.reset", b->cfg->reset, b->cfg->reset_count,
+				       NULL, RESET_NS, e);
 	return switch_set(b->power, SWITCH_ON, waiter_now(b->w) + POWER_NS, NULL, e);
 }
 

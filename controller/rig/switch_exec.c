@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* switch_exec.c - a lab's own commands switch. */
 #include "base/child.h"
+#include "lab_command.h"
 #include "switch_driver.h"
 
-#include <string.h>
 #include <sys/wait.h>
 
 struct switch_exec {
@@ -13,32 +13,14 @@ struct switch_exec {
 	enum switch_state state; /* what was done last */
 };
 
-/* 0 or the exit status; negative if there is none. */
 static int run(struct switch_exec *s, const char *key, char *const *words, unsigned n,
 	       nsec_t deadline_ns, struct err *e)
 {
-	auto_free const char **argv = xcalloc(n + 1, sizeof(*argv));
 	nsec_t timeout_ns = s->cfg->timeout_ms * NSEC_PER_MSEC;
-	const struct child_cfg cfg = {
-		.argv = argv,
-		.stdin_fd = -1,
-		.stdout_fd = -1,
-		.stderr_fd = -1,
-		.dies_with_parent = true,
-	};
-	int r;
 
-	for (unsigned i = 0; i < n; i++)
-		argv[i] = words[i];
 	if (deadline_ns - waiter_now(s->w) < timeout_ns)
 		timeout_ns = deadline_ns - waiter_now(s->w);
-	r = child_run(s->w, &cfg, timeout_ns, NULL, e);
-	if (r < 0) {
-		(void)err_wrap(e, "%s", key);
-		if (e->kind == ERR_INTERNAL)
-			(void)err_rekind(e, ERR_RIG);
-	}
-	return r;
+	return lab_command_run(s->w, key, words, n, NULL, timeout_ns, e);
 }
 
 static int switch_exec_set(void *self, enum switch_state state, nsec_t deadline_ns,
