@@ -77,19 +77,20 @@ static void watch_user_space(struct kernel_watch *wt, const char *line, nsec_t t
 static void watch_line(struct kernel_watch *wt, const char *line, nsec_t t_ns)
 {
 	const char *hit;
+	bool is_start;
 
 	if (!*line)
 		return;
 	/* SPL and U-Boot proper both begin like this */
 	wt->n_loaders += wt->loader && begins(line, wt->loader);
+	/* not a command that is echoed: that stands behind a prompt */
+	is_start = wt->begins_with && begins(line, wt->begins_with);
 	hit = strstr(line, "Linux version ");
-	if (!wt->is_started) {
-		/* not a command that is echoed: that stands behind a prompt */
-		if (begins(line, wt->begins_with) || hit)
-			start(wt, t_ns);
-		if (!hit)
-			return;
-	}
+	if (!wt->is_started && (is_start || hit))
+		start(wt, t_ns);
+	/* the loader's words, also if somebody saw the line before its end */
+	if ((!wt->is_started || is_start) && !hit)
+		return;
 	if (!strstr(line, FRAME)) {
 		copy_text(wt->last, sizeof(wt->last), line);
 		wt->last_ns = t_ns;
