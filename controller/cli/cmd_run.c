@@ -200,7 +200,12 @@ static int get_baseline(struct session *s, const struct args *a, struct runner_c
 	int r;
 
 	if (kernel->n) {
+		const unsigned trials = cfg->trials;
+
+		if (!trials)
+			cfg->trials = scenario_baseline_trials(cfg->scenario);
 		r = run_kernels(s, a, cfg, kernel, e);
+		cfg->trials = trials;
 		s->baseline = s->n_runs ? s->runs[0] : NULL;
 		cfg->baseline = s->baseline;
 		return r;

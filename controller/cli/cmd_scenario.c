@@ -353,8 +353,10 @@ static void explain_limits(struct strbuf *out, const struct scenario *sc)
 	if (scenario_needs_baseline(sc)) {
 		auto_free char *text = xasprintf(
 			"Shares of a baseline are judged by the ratio's interval at %u %% "
-			"confidence: FAIL if all of it is outside, PASS only if none of it is.",
-			sc->limit.confidence_pct);
+			"confidence: FAIL if all of it is outside, PASS only if none of it is. The "
+			"baseline is measured in %u valid trials; a run ends before its last trial "
+			"if it is outside at 99.9 %% confidence after two boots.",
+			sc->limit.confidence_pct, scenario_baseline_trials(sc));
 
 		help_add_wrapped(out, text, 0, 0);
 	}

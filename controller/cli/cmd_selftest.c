@@ -245,9 +245,9 @@ static void say_outcome(struct selftest *t, const struct matrix_cell *c, const s
 	progress_stays(t->cli, text);
 }
 
-/* -ENOENT if the kernel did not build. */
+/* trials: 0 = the scenario's. -ENOENT if the kernel did not build. */
 static int run_kernel(struct selftest *t, const struct matrix_cell *c, const struct scenario *sc,
-		      const struct run *baseline, struct run **ret, struct err *e)
+		      unsigned trials, const struct run *baseline, struct run **ret, struct err *e)
 {
 	auto_kernel_build struct kernel_build *k = NULL;
 	struct runner_cfg cfg = {
@@ -256,7 +256,7 @@ static int run_kernel(struct selftest *t, const struct matrix_cell *c, const str
 		.kernels = t->ctx,
 		.append = *c->append ? c->append : NULL,
 		.baseline = baseline,
-		.trials = args_count(t->a, "trials", 0),
+		.trials = trials,
 		.w = t->cli->w,
 	};
 	int r;
@@ -286,7 +286,9 @@ static int get_baseline(struct selftest *t, const struct matrix_cell *c, const s
 		text = xasprintf("baseline of %s: %s", c->scenario,
 				 t->matrix.cells[c->plain].kernel);
 		progress_stays(t->cli, text);
-		r = run_kernel(t, &t->matrix.cells[c->plain], sc, NULL, run, e);
+		r = run_kernel(t, &t->matrix.cells[c->plain], sc,
+			       args_count(t->a, "trials", scenario_baseline_trials(sc)), NULL, run,
+			       e);
 		if (r < 0)
 			return r;
 	}
@@ -300,20 +302,17 @@ static bool is_without_baseline(const struct run *run)
 	return strcmp(run->result.reason, "no-baseline") == 0;
 }
 
-/*
- * The run that the others are held against is the first with all its trials; what was before it is
- * not counted. It is read again with all its numbers.
- */
-static int take_baseline(struct selftest *t, size_t cell, struct run **runs, size_t *n,
-			 struct err *e)
+/* The run that the others are held against is the first with all its trials, read with all its
+   numbers. runs: the newest first. */
+static int take_baseline(struct selftest *t, size_t cell, const struct matrix_origin *origin,
+			 struct run *const *runs, size_t n, struct err *e)
 {
-	while (*n > 0) {
-		const struct run *oldest = runs[--*n];
-		bool is_whole = oldest->result.valid >= oldest->planned_valid;
-		int r = is_whole ? store_find_run(t->store, oldest->id, &t->baselines[cell], e) : 0;
+	for (size_t i = n; i-- > 0;) {
+		const struct run *run = runs[i];
 
-		if (r < 0 || is_whole)
-			return r;
+		if (matrix_is_run_of(&t->matrix.cells[cell], origin, run) &&
+		    is_without_baseline(run) && run->result.valid >= run->planned_valid)
+			return store_find_run(t->store, run->id, &t->baselines[cell], e);
 	}
 	return 0;
 }
@@ -328,7 +327,7 @@ static int count_earlier(struct selftest *t, size_t cell, struct err *e)
 	auto_kernel_build struct kernel_build *k = NULL;
 	struct matrix_origin origin = {.rig = t->rig->name};
 	struct run **runs = NULL;
-	size_t n = 0, kept = 0;
+	size_t n = 0;
 	int r;
 
 	r = kernel_find(t->ctx, c->kernel, t->rig->arch, &k, e);
@@ -344,20 +343,15 @@ static int count_earlier(struct selftest *t, size_t cell, struct err *e)
 		return r;
 	origin.scenario_sha256 = sc->sha256;
 	origin.image_sha256 = k->image_sha256;
-	origin.trials = args_count(t->a, "trials", sc->trials.valid);
-	for (size_t i = 0; i < n; i++) {
-		if (matrix_is_run_of(c, &origin, runs[i]))
-			runs[kept++] = runs[i];
-		else
-			run_free(runs[i]);
+	if (scenario_needs_baseline(sc) && c->plain == cell) {
+		origin.trials = args_count(t->a, "trials", scenario_baseline_trials(sc));
+		r = take_baseline(t, cell, &origin, runs, n, e);
 	}
-	n = kept;
-	if (scenario_needs_baseline(sc) && c->plain == cell)
-		r = take_baseline(t, cell, runs, &n, e);
+	origin.trials = args_count(t->a, "trials", sc->trials.valid);
 	for (size_t i = n; i-- > 0 && r >= 0;)
-		if (!is_without_baseline(runs[i]))
+		if (matrix_is_run_of(c, &origin, runs[i]) && !is_without_baseline(runs[i]))
 			matrix_note(c, runs[i]);
-	for (size_t i = 0; i < kept; i++)
+	for (size_t i = 0; i < n; i++)
 		run_free(runs[i]);
 	free(runs);
 	return r;
@@ -374,7 +368,7 @@ static int run_cell(struct selftest *t, struct matrix_cell *c, unsigned round, s
 	if (r >= 0)
 		r = get_baseline(t, c, sc, &baseline, e);
 	if (r >= 0)
-		r = run_kernel(t, c, sc, baseline, &run, e);
+		r = run_kernel(t, c, sc, args_count(t->a, "trials", 0), baseline, &run, e);
 	if (r == -ENOENT && !run) {
 		err_clear(e);
 		matrix_note_unbuilt(c);

@@ -283,6 +283,11 @@ static double surely_outside(const struct judge_ratio *q)
 	return q->is_unknown ? -1 : below > above ? below : above;
 }
 
+bool judge_ratio_is_outside(const struct judge_ratio *q)
+{
+	return surely_outside(q) > 0;
+}
+
 static bool is_surely_inside(const struct judge_ratio *q)
 {
 	return !q->is_unknown && (!(q->min > 0) || q->low >= q->min) &&
@@ -311,7 +316,7 @@ static const struct judge_ratio *find_outside(const struct judge_input *in,
 	for (size_t i = 0; i < in->n_ratios; i++) {
 		const struct judge_ratio *q = &in->ratios[i];
 
-		if (!(surely_outside(q) > 0))
+		if (!judge_ratio_is_outside(q))
 			continue;
 		res->ratios_outside++;
 		if (!worst || surely_outside(q) > surely_outside(worst))

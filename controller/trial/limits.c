@@ -7,6 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+/*
+ * One-sided. A run may end early by looking after each trial at each number, so this is far above
+ * the confidence of a verdict.
+ */
+#define EARLY_CONFIDENCE 0.999
+/* a boot that is slow as a whole, whatever the reason, is one outcome */
+#define EARLY_BOOTS_MIN 2u
+
 struct run_limit *run_add_limit(struct run *r, const char *name)
 {
 	r->limits = xrealloc(r->limits, r->n_limits + 1, sizeof(*r->limits));
@@ -20,6 +28,11 @@ bool scenario_needs_baseline(const struct scenario *sc)
 		if (sc->limits[i].min_baseline_pct || sc->limits[i].max_baseline_pct)
 			return true;
 	return false;
+}
+
+unsigned scenario_baseline_trials(const struct scenario *sc)
+{
+	return sc->trials.baseline ? sc->trials.baseline : sc->trials.valid;
 }
 
 void scenario_set_limits(const struct scenario *sc, struct run *r)
@@ -172,12 +185,13 @@ static const struct trial *first_valid(const struct run *r)
 	return NULL;
 }
 
-/* The ratio of one number with its interval, for one limit. */
-static struct judge_ratio ratio_of(const struct run *r, const struct run_limit *l, const char *name)
+/* The ratio of one number with its interval at a one-sided confidence, for one limit. */
+static struct judge_ratio ratio_of(const struct run *r, const struct run_limit *l, const char *name,
+				   double confidence)
 {
 	/* the unit is 1: a rate or a count; what counts is the ratio and its interval */
 	const struct compare_config config = {
-		.resolution = 1, .min_ratio = 1.01, .confidence = 1 - 2 * (1 - r->confidence)};
+		.resolution = 1, .min_ratio = 1.01, .confidence = 1 - 2 * (1 - confidence)};
 	auto_free int64_t *a_values = xcalloc(r->baseline->n_trials + 1, sizeof(*a_values));
 	auto_free int64_t *b_values = xcalloc(r->n_trials + 1, sizeof(*b_values));
 	auto_free unsigned *a_boots = xcalloc(r->baseline->n_trials + 1, sizeof(*a_boots));
@@ -199,7 +213,7 @@ static struct judge_ratio ratio_of(const struct run *r, const struct run_limit *
 }
 
 /* All ratios that the run's limits ask for. Caller frees. */
-static struct judge_ratio *ratios_of(const struct run *r, size_t *ret_n)
+static struct judge_ratio *ratios_of(const struct run *r, double confidence, size_t *ret_n)
 {
 	const struct trial *sides[] = {first_valid(r->baseline), first_valid(r)};
 	struct judge_ratio *list = NULL;
@@ -221,12 +235,41 @@ static struct judge_ratio *ratios_of(const struct run *r, size_t *ret_n)
 				    (s && sides[0] && trial_number(sides[0], name, &unused)))
 					continue;
 				list = xrealloc(list, n + 1, sizeof(*list));
-				list[n++] = ratio_of(r, l, name);
+				list[n++] = ratio_of(r, l, name, confidence);
 			}
 		}
 	}
 	*ret_n = n;
 	return list;
+}
+
+static unsigned count_valid_boots(const struct run *r)
+{
+	unsigned n = 0, last = 0;
+
+	for (size_t i = 0; i < r->n_trials; i++) {
+		if (!r->trials[i]->is_valid || r->trials[i]->boot == last)
+			continue;
+		last = r->trials[i]->boot;
+		n++;
+	}
+	return n;
+}
+
+bool run_is_surely_outside(const struct run *r)
+{
+	auto_free struct judge_ratio *ratios = NULL;
+	auto_strbuf struct strbuf why = STRBUF_INIT;
+	size_t n = 0;
+
+	if (!run_needs_baseline(r) || !r->baseline || !first_valid(r->baseline) ||
+	    count_valid_boots(r) < EARLY_BOOTS_MIN || run_differences(r->baseline, r, &why) != 0)
+		return false;
+	ratios = ratios_of(r, EARLY_CONFIDENCE, &n);
+	for (size_t i = 0; i < n; i++)
+		if (judge_ratio_is_outside(&ratios[i]))
+			return true;
+	return false;
 }
 
 void run_judge(struct run *r)
@@ -269,7 +312,7 @@ void run_judge(struct run *r)
 		else if (!first_valid(r->baseline))
 			strbuf_addf(&why, "run %s has no valid trial", r->baseline->id);
 		else if (run_differences(r->baseline, r, &why) == 0)
-			ratios = ratios_of(r, &in.n_ratios);
+			ratios = ratios_of(r, r->confidence, &in.n_ratios);
 		in.no_baseline = why.len ? strbuf_str(&why) : NULL;
 		in.ratios = ratios;
 	}

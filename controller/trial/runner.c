@@ -431,7 +431,8 @@ static bool is_decided(const struct runner *rn)
 	const struct judge_result *res = &rn->run->result;
 
 	return rn->run->rig_fault || rn->run->untestable || res->crashes > 0 ||
-	       res->valid >= rn->run->planned_valid || res->invalid > rn->sc->trials.max_invalid;
+	       res->valid >= rn->run->planned_valid || res->invalid > rn->sc->trials.max_invalid ||
+	       run_is_surely_outside(rn->run);
 }
 
 static int run_boot(struct runner *rn, unsigned per_boot, struct err *e)
@@ -615,6 +616,9 @@ static struct run *begin_run(struct runner *rn)
 
 	if (!run)
 		return make_run(rn);
+	/* the store has the run without it */
+	if (rn->cfg->baseline)
+		run_set_baseline(run, rn->cfg->baseline);
 	rng_init(&rn->rng, (uint64_t)wall_now() ^ ((uint64_t)getpid() << 48));
 	return run;
 }

@@ -104,7 +104,8 @@ static const cyaml_schema_field_t limit_fields[] = {
 
 static const cyaml_schema_field_t trials_fields[] = {
 	UINT("valid", trials_type, valid), UINT("per_boot", trials_type, per_boot),
-	UINT("max_invalid", trials_type, max_invalid), CYAML_FIELD_END};
+	UINT("max_invalid", trials_type, max_invalid),
+	CYAML_FIELD_UINT("baseline", OPTIONAL, trials_type, baseline), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t scenario_fields[] = {
 	TEXT("name", struct scenario, name),
@@ -323,6 +324,20 @@ static int check_unplug(const struct scenario *sc, const struct yaml_doc *doc, s
 	return 0;
 }
 
+static int check_trials(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
+{
+	unsigned line, column;
+
+	if (!yaml_position(doc, "trials.baseline", &line, &column))
+		return 0;
+	if (!scenario_needs_baseline(sc))
+		return yaml_complain(doc, "trials.baseline", e,
+				     "no limit is a share of a baseline's number");
+	if (sc->trials.baseline < 1 || sc->trials.baseline > 10000)
+		return yaml_complain(doc, "trials.baseline", e, "outside 1..10000");
+	return 0;
+}
+
 static int check(const struct scenario *sc, const struct yaml_doc *doc, struct err *e)
 {
 	int r;
@@ -343,7 +358,9 @@ static int check(const struct scenario *sc, const struct yaml_doc *doc, struct e
 	r = scenario_is_load(sc) ? 0 : check_unplug(sc, doc, e);
 	if (r < 0)
 		return r;
-	r = check_probe(sc, doc, e);
+	r = check_trials(sc, doc, e);
+	if (r >= 0)
+		r = check_probe(sc, doc, e);
 	return r < 0 ? r : profile_scenario_check(sc, doc, e);
 }
 

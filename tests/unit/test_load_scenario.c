@@ -146,6 +146,9 @@ static void test_mistakes_are_named_with_their_place(void **state)
 		{"write_iops: 1", "write_iops: 0", "hiccup.write_iops"},
 		{"min_baseline_pct: 80", "min_baseline_pct: 101", "outside 1..100"},
 		{", min_baseline_pct: 80", "", "needs one of: min, max"},
+		{", max_invalid: 2", ", max_invalid: 2, baseline: 0",
+		 "trials.baseline: '0': outside 1..10000"},
+		{", max_invalid: 2", ", max_invalid: 2, baseline: 10001", "outside 1..10000"},
 		{"max: 9", "max: 9, min: 10", "max is less than min"},
 		{"loads:\n", "load: {kind: dd}\nloads:\n", "load"},
 		{"console_loglevel: 7", "console_loglevel: 7\n  mount: ro", "no such key"},
@@ -283,6 +286,59 @@ static void test_the_verdict_is_that_of_the_ratio_to_the_baseline(void **state)
 				 r->result.reason, r->result.strength);
 		assert_string_equal(r->result.reason, cases[i].reason);
 		assert_contains(r->result.strength, cases[i].says);
+	}
+}
+
+/* what a run may end with before its last trial: the verdict of all of them would be the same */
+static void test_a_run_ends_early_only_if_it_surely_fails(void **state)
+{
+	static const int64_t base[] = {7455, 7070, 7458, 7300, 7400, 7350, 7250, 7500,
+				       7455, 7070, 7458, 7300, 7400, 7350, 7250, 7500};
+	static const struct {
+		int64_t iops[6];
+		size_t n, per_boot;
+		bool is_sure;
+	} cases[] = {
+		{{180, 159, 133, 150}, 4, 2, true},
+		{{180, 159, 133, 150}, 4, 1, true},
+		/* one boot may be slow as a whole */
+		{{180, 159, 133, 150}, 4, 4, false},
+		/* 1 of 969 orders is as bad, which is more than 1 of 1000; that of four are 1 of
+		   4845 */
+		{{180, 159, 133}, 3, 1, false},
+		{{180, 159}, 2, 1, false},
+		{{180, 159, 133, 7400}, 4, 2, false},
+		{{7400, 7200, 7350, 7100, 7400, 7300}, 6, 2, false},
+		/* a verdict's confidence would do, but not that of many looks */
+		{{5700, 5900, 5800, 5600, 5850, 6200}, 6, 2, false},
+		/* faster is no reason to end */
+		{{14000, 15000, 14500, 16000}, 4, 2, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_run struct run *b = run_of("base", base, ARRAY_SIZE(base));
+		auto_run struct run *r = run_of("new", cases[i].iops, cases[i].n);
+
+		for (size_t k = 0; k < r->n_trials; k++)
+			r->trials[k]->boot = (unsigned)(k / cases[i].per_boot) + 1;
+		assert_false(run_is_surely_outside(r)); /* no baseline */
+		run_set_baseline(r, b);
+		if (run_is_surely_outside(r) != cases[i].is_sure)
+			fail_msg("case %zu", i);
+		r->planned_valid = 16;
+		run_judge(r);
+		assert_true(!cases[i].is_sure || r->result.verdict == VERDICT_FAIL);
+
+		/* neither of trials that do not count, nor under other conditions */
+		r->trials[0]->is_valid = false;
+		if (cases[i].n == 4)
+			assert_false(run_is_surely_outside(r));
+		r->trials[0]->is_valid = true;
+		util_free(b->arch);
+		b->arch = xstrdup("arm64");
+		run_set_baseline(r, b);
+		assert_false(run_is_surely_outside(r));
 	}
 }
 
@@ -446,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_a_text_is_found_however_the_bytes_are_cut),
 		cmocka_unit_test(test_what_is_not_said_is_not_found),
 		cmocka_unit_test(test_the_verdict_is_that_of_the_ratio_to_the_baseline),
+		cmocka_unit_test(test_a_run_ends_early_only_if_it_surely_fails),
 		cmocka_unit_test(test_without_a_baseline_nothing_passes_that_needs_one),
 		cmocka_unit_test(test_a_number_on_one_side_only_decides_nothing),
 		cmocka_unit_test(test_a_number_outside_its_own_limit_is_over),

@@ -51,6 +51,9 @@ struct judge_ratio {
 	bool is_unknown;         /* one side has no value */
 };
 
+/* True if the whole interval is outside what is demanded. */
+bool judge_ratio_is_outside(const struct judge_ratio *q);
+
 struct judge_input {
 	const struct judge_trial *trials;
 	size_t n;

@@ -127,6 +127,7 @@ struct scenario {
 	} limit;
 	struct {
 		unsigned valid, per_boot, max_invalid;
+		unsigned baseline; /* valid ones of a run that others are held against; 0 = valid */
 	} trials;
 };
 
@@ -135,6 +136,8 @@ bool scenario_is_load(const struct scenario *sc);
 
 /* True if a limit of it is a share of a baseline's number. */
 bool scenario_needs_baseline(const struct scenario *sc);
+/* How many valid trials a run gets that others are held against. */
+unsigned scenario_baseline_trials(const struct scenario *sc);
 
 /* Gives the run the scenario's limits on numbers, in place of those that it has. */
 struct run;

@@ -226,6 +226,12 @@ bool run_needs_baseline(const struct run *r);
  * to judge trials one by one; run_judge() looks at all of them together.
  */
 bool run_trial_is_outside(const struct run *r, const struct trial *t);
+/*
+ * True if a run that is held against a baseline needs no more trials for a FAIL: there are valid
+ * ones of two boots at least, and the whole interval of a number is outside its limit at a
+ * confidence of 99.9 % (one-sided).
+ */
+bool run_is_surely_outside(const struct run *r);
 
 /*
  * A kernel series, whose builds are compared over time: the first two numbers of a release and its
