@@ -266,6 +266,8 @@ static enum verdict heaviest(const struct nightly_report *report)
 		const struct nightly_result *res = &report->results[i];
 		enum verdict of_run = res->run ? res->run->result.verdict : VERDICT_INCONCLUSIVE;
 
+		if (res->is_baseline)
+			continue;
 		if (verdict_weight(of_run) > verdict_weight(v))
 			v = of_run;
 	}

@@ -40,6 +40,11 @@ static const struct opt submit_options[] = {
 	OPT_ROW_APPEND,
 	OPT_ROW_TRIALS,
 	OPT_ROW_BOOTS,
+	{.name = "baseline",
+	 .type = OPT_KERNEL,
+	 .arg = "BUILD",
+	 .help = "hold the numbers against the newest run of this build on the same rig, where the "
+		 "scenario limits shares of a baseline"},
 	{.name = "replay",
 	 .type = OPT_DIR,
 	 .arg = "FOLDER",
@@ -68,13 +73,19 @@ static int check_submit(const struct args *a, struct err *e)
 {
 	bool is_replay = args_has(a, "replay");
 
-	if (is_replay && (args_has(a, "kernel") || args_has(a, "scenario")))
-		return err_set(e, ERR_USAGE, EINVAL,
-			       "'submit': --replay goes with neither --kernel nor --scenario");
+	if (is_replay &&
+	    (args_has(a, "kernel") || args_has(a, "scenario") || args_has(a, "baseline")))
+		return err_set(
+			e, ERR_USAGE, EINVAL,
+			"'submit': --replay goes with none of --kernel, --scenario, --baseline");
 	if (!is_replay && !args_has(a, "scenario"))
 		return err_set(e, ERR_USAGE, EINVAL, "'submit' needs --scenario or --replay");
 	if (!is_replay && !args_has(a, "kernel"))
 		return err_set(e, ERR_USAGE, EINVAL, "'submit' needs --kernel or --replay");
+	if (args_has(a, "baseline") && strchr(args_text(a, "baseline"), ':'))
+		return err_set(e, ERR_USAGE, EINVAL,
+			       "'submit': --baseline: '%s' is a series, not a build",
+			       args_text(a, "baseline"));
 	for (unsigned i = 0; is_replay && i < args_list(a, "replay")->n; i++)
 		if (!rejudge_is_run(args_list(a, "replay")->texts[i]))
 			return err_set(e, ERR_USAGE, ENOENT,
@@ -86,6 +97,16 @@ static int check_submit(const struct args *a, struct err *e)
 static char *copy(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
+}
+
+/* A JSON object of one text. Caller frees. */
+static char *parameter(const char *key, const char *value)
+{
+	json_t *json = json_pack("{s:s}", key, value);
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	json_decref(json);
+	return text ? text : xstrdup("{}");
 }
 
 static struct store_job *make_job(const struct args *a, const char *what)
@@ -104,17 +125,15 @@ static struct store_job *make_job(const struct args *a, const char *what)
 	if (args_has(a, "replay")) {
 		/* a worker has another working folder */
 		auto_free char *path = realpath(what, NULL);
-		json_t *json = json_pack("{s:s}", "folder", path ? path : what);
-		char *text = json_dumps(json, JSON_COMPACT);
 
 		j->kind = xstrdup("replay");
-		j->parameters = xstrdup(text ? text : "{}");
-		free(text);
-		json_decref(json);
+		j->parameters = parameter("folder", path ? path : what);
 	} else {
 		j->kind = xstrdup("run");
 		j->scenario = xstrdup(args_text(a, "scenario"));
 		j->kernel = xstrdup(what);
+		if (args_has(a, "baseline"))
+			j->parameters = parameter("baseline", args_text(a, "baseline"));
 	}
 	return j;
 }

@@ -2,6 +2,7 @@
 /* job.c - from a job of the queue to a run in the store. */
 #include "base/fdio.h"
 #include "base/strbuf.h"
+#include "lab/baseline.h"
 #include "lab/check.h"
 #include "lab/worker.h"
 #include "store/recordings.h"
@@ -141,9 +142,36 @@ static int find_unended(const struct execution *x, struct run **ret, struct err 
 	return 0;
 }
 
+/*
+ * What the numbers are held against, if the scenario demands shares of a baseline and the job names
+ * one. *ret_is_baseline: it is the run of the baseline itself.
+ */
+static int find_baseline(const struct execution *x, const struct scenario *sc, const char *kernel,
+			 struct run **ret, bool *ret_is_baseline, struct err *e)
+{
+	const struct store_job *j = x->j;
+	json_t *json = json_loads(j->parameters ? j->parameters : "{}", 0, NULL);
+	const char *build = json_string_value(json_object_get(json, "baseline"));
+	auto_free char *id = NULL;
+	int r = 0;
+
+	*ret = NULL;
+	*ret_is_baseline = build && strcmp(build, kernel) == 0 && !*j->append;
+	if (build && scenario_needs_baseline(sc) && !*ret_is_baseline)
+		r = lab_baseline_find(x->st, build, x->rig->name, sc->name, NULL, &id, e);
+	if (r >= 0 && id)
+		r = store_find_run(x->st, id, ret, e);
+	else if (r >= 0 && build && scenario_needs_baseline(sc) && !*ret_is_baseline)
+		say(x->hooks, "the named baseline has no run with this scenario on this rig");
+	json_decref(json);
+	return r;
+}
+
 static int run_trials(struct execution *x, struct waiter *w, struct run **ret, struct err *e)
 {
 	const struct store_job *j = x->j;
+	auto_run struct run *baseline = NULL;
+	bool is_baseline = false;
 	auto_scenario struct scenario *scenario = NULL;
 	auto_rig_cfg struct rig_cfg *rig = NULL;
 	struct kernel_build *kernel = NULL;
@@ -170,12 +198,17 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 	x->rig = rig;
 	cfg.scenario = scenario;
 	cfg.kernel = kernel;
+	r = find_baseline(x, scenario, kernel->name, &baseline, &is_baseline, e);
+	cfg.baseline = baseline;
+	if (is_baseline && !cfg.trials)
+		cfg.trials = scenario_baseline_trials(scenario);
 	if (j->boots) {
-		unsigned trials = j->trials ? j->trials : scenario->trials.valid;
+		unsigned trials = cfg.trials ? cfg.trials : scenario->trials.valid;
 
 		cfg.per_boot = (trials + j->boots - 1) / j->boots;
 	}
-	r = find_unended(x, &cfg.resume, e);
+	if (r >= 0)
+		r = find_unended(x, &cfg.resume, e);
 	x->resume = cfg.resume;
 	if (r >= 0)
 		r = runner_run(&cfg, ret, e);

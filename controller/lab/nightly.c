@@ -3,9 +3,12 @@
 #include "lab/nightly.h"
 
 #include "base/fdio.h"
+#include "lab/baseline.h"
 #include "lab/check.h"
 #include "store/query.h"
 #include "trial/run_compare.h"
+
+#include <jansson.h>
 
 #include <inttypes.h>
 #include <signal.h>
@@ -69,27 +72,9 @@ static int find_previous(const struct night *n, const struct store_job *j, char 
 					j->append, ret_id, e);
 }
 
-/* The newest judged run of the named build, without additions, on the same rig and scenario. */
-static int find_named(const struct night *n, const struct run *run, char **ret_id, struct err *e)
+static bool is_of_baseline(const struct plan *p, const char *kernel, const char *append)
 {
-	const char *name = n->cfg->plan->baseline;
-	const struct store_filter filter = {
-		.kernel = name, .rig = run->rig, .scenario = run->scenario};
-	struct run **runs = NULL;
-	size_t n_runs = 0;
-	int r = store_runs(n->cfg->store, &filter, false, &runs, &n_runs, e);
-
-	*ret_id = NULL;
-	for (size_t i = 0; r >= 0 && i < n_runs; i++) {
-		const struct run *b = runs[i];
-
-		if (!*ret_id && strcmp(b->kernel, name) == 0 && !*b->append && b->result.valid &&
-		    b->ended_wall_ns && strcmp(b->id, run->id) != 0)
-			*ret_id = xstrdup(b->id);
-		run_free(runs[i]);
-	}
-	free(runs);
-	return r;
+	return strcmp(p->baseline, "previous") != 0 && strcmp(p->baseline, kernel) == 0 && !*append;
 }
 
 static void result_release(struct nightly_result *res)
@@ -156,10 +141,13 @@ static int hold_against_baseline(const struct night *n, const struct store_job *
 	r = store_find_run(n->cfg->store, j->run_id, &res->run, e);
 	if (r < 0 || !res->run)
 		return r;
+	res->is_baseline = is_of_baseline(n->cfg->plan, res->run->kernel, res->run->append) &&
+			   strcmp(res->run->result.reason, "no-baseline") == 0;
 	if (strcmp(n->cfg->plan->baseline, "previous") == 0)
 		r = find_previous(n, j, &id, e);
 	else
-		r = find_named(n, res->run, &id, e);
+		r = lab_baseline_find(n->cfg->store, n->cfg->plan->baseline, res->run->rig,
+				      res->run->scenario, res->run->id, &id, e);
 	if (r >= 0)
 		r = store_find_run(n->cfg->store, id, &res->baseline, e);
 	if (r < 0 || !res->baseline)
@@ -534,37 +522,62 @@ static int begin(struct night *n, struct err *e)
 	return r;
 }
 
-/* An item that is in the queue already stays as it is. */
+static struct store_job job_of(const struct night *n, const struct nightly_item *it)
+{
+	return (struct store_job){
+		.priority = it->priority,
+		.rig = it->rig,
+		.scenario = it->scenario,
+		.kernel = it->kernel,
+		.append = it->append,
+		.trials = n->cfg->plan->trials,
+		.night = n->number,
+		.item = it->name,
+		.attempts_max = ATTEMPTS_MAX,
+	};
+}
+
+/* "{}", or what the runs are held against. Caller frees. */
+static char *parameters_of(const struct plan *p)
+{
+	json_t *json = json_object();
+	char *text;
+
+	if (strcmp(p->baseline, "previous") != 0)
+		(void)json_object_set_new(json, "baseline", json_string(p->baseline));
+	text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	return text ? text : xstrdup("{}");
+}
+
+/*
+ * An item that is in the queue already stays as it is. The baseline goes first: a run is held
+ * against the newest one that has ended.
+ */
 static int submit(struct night *n, const struct nightly_list *list, bool is_first, struct err *e)
 {
 	auto_free struct store_job *jobs = xcalloc(list->n + 1, sizeof(*jobs));
 	auto_free const struct store_job **rows = xcalloc(list->n + 1, sizeof(*rows));
-	char kind[] = "run", who[256], parameters[] = "{}";
+	auto_free char *parameters = parameters_of(n->cfg->plan);
+	char kind[] = "run", who[256];
 	size_t n_rows = 0;
 
 	lab_who(who, sizeof(who));
-	for (size_t i = 0; i < list->n; i++) {
-		const struct nightly_item *it = &list->items[i];
+	for (size_t i = 0; i < 2 * list->n; i++) {
+		const struct nightly_item *it = &list->items[i % list->n];
+		const bool is_baseline = is_of_baseline(n->cfg->plan, it->kernel, it->append);
 
 		if (it->left_out) {
-			if (is_first)
+			if (is_first && i < list->n)
 				say(n, "left out: %s: %s", it->name, it->left_out);
 			continue;
 		}
-		jobs[n_rows] = (struct store_job){
-			.kind = kind,
-			.priority = it->priority,
-			.rig = it->rig,
-			.scenario = it->scenario,
-			.kernel = it->kernel,
-			.append = it->append,
-			.trials = n->cfg->plan->trials,
-			.parameters = parameters,
-			.night = n->number,
-			.item = it->name,
-			.submitted_by = who,
-			.attempts_max = ATTEMPTS_MAX,
-		};
+		if (is_baseline != (i < list->n))
+			continue;
+		jobs[n_rows] = job_of(n, it);
+		jobs[n_rows].kind = kind;
+		jobs[n_rows].submitted_by = who;
+		jobs[n_rows].parameters = parameters;
 		rows[n_rows] = &jobs[n_rows];
 		n_rows++;
 	}
@@ -753,13 +766,15 @@ static int gather(const struct night *n, struct nightly_report *ret, struct err 
 
 static int end(struct night *n, const struct nightly_report *report, struct err *e)
 {
-	unsigned of_verdict[VERDICT_MAX] = {0}, without = 0;
+	unsigned of_verdict[VERDICT_MAX] = {0}, without = 0, baselines = 0;
 	auto_strbuf struct strbuf text = STRBUF_INIT;
 	struct news news = {.kind = NEWS_NIGHT_ENDED};
 	int r;
 
 	for (size_t i = 0; i < report->n; i++) {
-		if (report->results[i].run)
+		if (report->results[i].is_baseline)
+			baselines++;
+		else if (report->results[i].run)
 			of_verdict[report->results[i].run->result.verdict]++;
 		else
 			without++;
@@ -768,6 +783,8 @@ static int end(struct night *n, const struct nightly_report *report, struct err 
 		if (of_verdict[v])
 			strbuf_addf(&text, "%s%u %s", text.len ? ", " : "", of_verdict[v],
 				    verdict_name(v));
+	if (baselines)
+		strbuf_addf(&text, "%s%u measured as a baseline", text.len ? ", " : "", baselines);
 	if (without)
 		strbuf_addf(&text, "%s%u not run", text.len ? ", " : "", without);
 	if (!text.len)

@@ -166,7 +166,11 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 		    unsigned scenario, size_t rig, struct err *e)
 {
 	const struct plan *p = x->plan;
-	unsigned trials = p->trials ? p->trials : x->scenarios[scenario]->trials.valid;
+	const struct scenario *sc = x->scenarios[scenario];
+	const bool is_baseline = strcmp(p->baseline, c->kernel) == 0 && !*k->append;
+	unsigned trials = p->trials     ? p->trials
+			  : is_baseline ? scenario_baseline_trials(sc)
+					: sc->trials.valid;
 	struct nightly_item *it;
 	int r;
 
@@ -188,12 +192,11 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 		.is_settling = c->is_settling,
 		.is_dropped = k->folder != NULL,
 	};
-	r = expect_duration(x->st, x->bench.rigs[rig]->name, x->scenarios[scenario]->name, trials,
-			    &it->expected_s, e);
+	r = expect_duration(x->st, x->bench.rigs[rig]->name, sc->name, trials, &it->expected_s, e);
 	if (r < 0 || it->left_out || !k->new_only || !x->st)
 		return r;
-	r = store_was_judged(x->st, it->kernel, it->append, x->bench.rigs[rig]->name,
-			     x->scenarios[scenario]->name, &it->is_judged, e);
+	r = store_was_judged(x->st, it->kernel, it->append, x->bench.rigs[rig]->name, sc->name,
+			     &it->is_judged, e);
 	if (it->is_judged)
 		it->left_out = xstrdup("was judged on an earlier night");
 	return r;
@@ -239,8 +242,15 @@ int nightly_expand(const struct plan *p, const struct kernels_ctx *ctx, struct s
 
 	x.scenarios = xcalloc(p->scenarios_count, sizeof(*x.scenarios));
 	r = find_rigs(p, &x.bench, e);
-	for (unsigned i = 0; r >= 0 && i < p->scenarios_count; i++)
+	for (unsigned i = 0; r >= 0 && i < p->scenarios_count; i++) {
 		r = scenario_load(p->scenarios[i], &x.scenarios[i], e);
+		if (r >= 0 && scenario_needs_baseline(x.scenarios[i]) &&
+		    strcmp(p->baseline, "previous") == 0)
+			r = err_set(e, ERR_CONFIG, EINVAL,
+				    "scenario '%s' limits shares of a baseline's numbers: the plan "
+				    "must name that build (baseline: BUILD)",
+				    x.scenarios[i]->name);
+	}
 	for (unsigned i = 0; r >= 0 && i < p->kernels_count; i++)
 		r = expand_kernel(&x, &p->kernels[i], e);
 	for (unsigned i = 0; i < p->scenarios_count; i++)

@@ -78,6 +78,7 @@ struct nightly_result {
 	struct run *baseline; /* NULL = there is none */
 	char *differences;    /* conditions that forbid to compare; NULL = none */
 	bool is_compared;
+	bool is_baseline; /* the others are held against it, so it has no verdict of its own */
 	struct compare_result change; /* if is_compared */
 	struct news_since since;      /* if it failed, or changed */
 };
