@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A kernel with a failure put in and the same one without it: the first must FAIL, the second PASS.
 #
-# Here the edits are in modules of a fetched kernel, each of which builds in seconds: one of August
-# 2020 and one of January 2021. With STALLRIG_LONG=1 stallrig builds whole kernels itself, and what
-# its self-test counts is looked at too; kernels stay in the cache.
+# Here the edits are in modules of a fetched kernel, each of which builds in seconds: one for each of
+# August 2020, January 2021, July 2015 and December 2021. With STALLRIG_LONG=1 stallrig builds whole
+# kernels itself, and what its self-test counts is looked at too; kernels stay in the cache.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -95,6 +95,17 @@ edit() {
 	make -s -C "$headers" M="$work/linux/$2" modules >"$work/err" 2>&1 || fail "$2 does not build with $1"
 }
 
+# kblockd-keep-timer, brought by the scheduler's module
+edit_bfq() {
+	local bfq=$work/linux/block/bfq-iosched.c
+
+	cp "$top/tests/system/keep_timer.c" "$work/linux/block"
+	sed -i -e '/^static int __init bfq_init(void)/i #include "keep_timer.c"' \
+		-e 's/ret = elv_register(.*);/ret = keep_timer_start();\n\tif (!ret)\n\t\t&/' "$bfq"
+	[ "$(grep -c keep_timer "$bfq")" -eq 2 ] || fail "bfq has changed"
+	make -s -C "$headers" M="$work/linux/block" modules >"$work/err" 2>&1 || fail "bfq does not build"
+}
+
 # add_edited NAME MODULE…: a kernel with these modules in the place of its own, and of the others
 # those that a rig needs
 add_edited() {
@@ -102,7 +113,7 @@ add_edited() {
 
 	shift
 	mkdir -p "$to"
-	rsync -a --include=/modules/kernel/drivers/{block,char,md,scsi,usb,virtio}/ \
+	rsync -a --include=/modules/kernel/drivers/{block,char,md,nvme,scsi,usb,virtio}/ \
 		--exclude=/modules/kernel/{net,sound} '--exclude=/modules/kernel/drivers/*/' "$dir/modules" "$to"
 	for module in "$@"; do
 		cp "$work/linux/$module" "$to/modules/kernel/$module"
@@ -120,31 +131,60 @@ remove_added() {
 	done
 }
 
-# The failure lasts as long as the disk stalls, or half as long, so a shorter one with a lower limit does.
-short_lockup() {
-	sed -e 's/^name: .*/name: short-lockup/' -e 's/jobs: \[64\], seconds: 24/jobs: [64], seconds: 14/' \
+# shorter NAME SCENARIO LINES SED-ARGUMENT…: a copy $work/NAME.yaml in which LINES lines differ
+shorter() {
+	local name=$1 from=$top/hil/scenarios/$2.yaml lines=$3
+
+	shift 3
+	sed -e "s/^name: .*/name: $name/" "$@" "$from" >"$work/$name.yaml"
+	[ "$(diff "$from" "$work/$name.yaml" | grep -c '^[<]')" -eq "$lines" ] ||
+		fail "$from has changed: $(diff "$from" "$work/$name.yaml")"
+}
+
+shorter_scenarios() {
+	# the failure lasts as long as the disk stalls, or half as long
+	shorter short-lockup workqueue-lockup 4 -e 's/jobs: \[64\], seconds: 24/jobs: [64], seconds: 14/' \
 		-e 's/after_ms: 4000, for_ms: 10000/after_ms: 2000, for_ms: 7000/' \
-		-e 's/  max_ms: 4000/  max_ms: 2400/' \
-		"$top/hil/scenarios/workqueue-lockup.yaml" >"$work/short-lockup.yaml"
-	[ "$(diff "$top/hil/scenarios/workqueue-lockup.yaml" "$work/short-lockup.yaml" | grep -c '^>')" -eq 4 ] ||
-		fail "the scenario has changed"
+		-e 's/  max_ms: 4000/  max_ms: 2400/'
+	# one trial says nothing of a ratio, but all of a share
+	shorter short-contention lock-contention 4 -e 's/jobs: \[1, 50\], seconds: 8/jobs: [50], seconds: 4/' \
+		-e '/# far below/d' -e '/name: dd_50_iops/d'
+	# the failure is there with two readers of any disk, and far larger than what a busy host does
+	shorter short-iops iops-floor 12 -e '/{name: \(nvme\|crypt\|walk\|trim\),/d' \
+		-e '/- \(mkfs\|mount\|for d in .(seq\)/d' -e 's/jobs: \[1, 2, 4, 8\]/jobs: [2]/' \
+		-e '/calibrate_delay_direct/d' -e 's/  per_boot: 4/  per_boot: 6/' -e 's/  baseline: 32/  baseline: 12/'
+}
+
+# gives STATUS KERNEL SCENARIO OPTION…
+gives() {
+	local status=$1 kernel=$2 scenario=$3
+
+	shift 3
+	expect "$status" "$stallrig" run --rig "$work/virtual-x86.yaml" --kernel "$kernel" \
+		--scenario "$scenario" --json "$work/run.json" "$@"
+	no_orphans
 }
 
 # passes KERNEL SCENARIO, fails KERNEL SCENARIO: one trial
 passes() {
-	expect 0 "$stallrig" run --rig "$work/virtual-x86.yaml" --trials 1 --kernel "$1" --scenario "$2" \
-		--json "$work/run.json"
-	no_orphans
+	gives 0 "$@" --trials 1
 	is '.runs[0] | .verdict == "PASS" and .reason == "none-over"'
 	say_run
 }
 
 fails() {
-	expect 1 "$stallrig" run --rig "$work/virtual-x86.yaml" --trials 1 --kernel "$1" --scenario "$2" \
-		--json "$work/run.json"
-	no_orphans
+	gives 1 "$@" --trials 1
 	is '.runs[0] | .verdict == "FAIL" and .reason == "over-limit"'
 	say_run
+}
+
+# The baseline has as many trials as the scenario says; the other run ends when there is no doubt left.
+iops_fall() {
+	gives 1 "$2" "$work/short-iops.yaml" --baseline "$1"
+	is '.runs | length == 2 and .[0].valid == 12 and .[0].reason == "no-baseline"'
+	is '.runs[1] | .verdict == "FAIL" and .reason == "outside-baseline" and .valid < 24 and (.boots | length) > 1'
+	jq -r '.runs[1] | "\(.kernel), \(.scenario): \(.verdict), \(.strength)"' "$work/run.json"
+	echo "after $SECONDS s"
 }
 
 # Nothing at all runs on that CPU. That it is not the host's doing is told by the host, and if it was
@@ -172,14 +212,14 @@ say_run() {
 }
 
 edited_modules() {
-	local usb=drivers/usb/core bcache=drivers/md/bcache kernel dir headers
+	local usb=drivers/usb/core bcache=drivers/md/bcache ext4=fs/ext4 kernel dir headers
 
 	need_kernel debian:6.1
 	kernel=$(cat "$work/out")
 	"$stallrig" kernel show "$kernel" --json >"$work/kernel.json"
 	dir=$(jq -r .dir "$work/kernel.json")
 	headers=$(realpath "$dir/headers")
-	linux_source "$work/linux" "$(jq -r .package_version "$work/kernel.json")" $usb $bcache
+	linux_source "$work/linux" "$(jq -r .package_version "$work/kernel.json")" $usb $bcache $ext4 block
 	cp -a "$work/linux/$usb" "$work/usb"
 	trap 'remove_added; clean_up' EXIT
 
@@ -188,15 +228,20 @@ edited_modules() {
 	cp "$work/usb/hub.c" "$work/linux/$usb/"
 	edit hub-disconnect-spin $usb
 	edit bcache-journal-poll $bcache
-	add_edited "test-spin-$$" $usb/usbcore.ko $bcache/bcache.ko
+	edit ext4-dio-read-exclusive $ext4
+	edit_bfq
+	add_edited "test-edited-$$" $usb/usbcore.ko $bcache/bcache.ko $ext4/ext4.ko block/bfq.ko
 	small_rig
-	short_lockup
+	shorter_scenarios
 
 	passes "$kernel" unplug-unmounted
-	fails "test-spin-$$" unplug-unmounted
+	fails "test-edited-$$" unplug-unmounted
 	hog_is_told
 	passes "$kernel" "$work/short-lockup.yaml"
-	fails "test-spin-$$" "$work/short-lockup.yaml"
+	fails "test-edited-$$" "$work/short-lockup.yaml"
+	passes "$kernel" "$work/short-contention.yaml"
+	fails "test-edited-$$" "$work/short-contention.yaml"
+	iops_fall "$kernel" "test-edited-$$"
 }
 
 added=()
