@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -191,6 +192,19 @@ static bool bytes_written(pid_t pid, uint64_t *ret)
 	return parse_u64("wchar", p, 0, UINT64_MAX, ret, NULL) == 0;
 }
 
+/* The same without its messages, those too that nobody has read yet: never more than was copied. */
+static bool bytes_copied(const struct program *p, const struct dd_report *rep, uint64_t *ret)
+{
+	uint64_t written;
+	int waiting = 0;
+
+	if (!bytes_written(p->pid, &written) || ioctl(p->out_fd, FIONREAD, &waiting) < 0)
+		return false;
+	*ret = written > rep->said + (uint64_t)waiting ? written - rep->said - (uint64_t)waiting
+						       : 0;
+	return true;
+}
+
 #define DD_PROGRESS_NS 500000000
 
 /* Follows dd to its end and passes on how far it is, at most twice a second. */
@@ -206,7 +220,7 @@ static void dd_follow(struct request *rq, const struct program *p, struct dd_rep
 		ssize_t n;
 
 		if (now_ns >= next_ns) {
-			if (bytes_written(p->pid, &bytes))
+			if (bytes_copied(p, rep, &bytes))
 				answer_linef(rq->answer, "bytes=%" PRIu64 " elapsed_ms=%" PRId64,
 					     bytes, (now_ns - start_ns) / 1000000);
 			next_ns = now_ns + DD_PROGRESS_NS;

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 struct bench {
 	char *root;
@@ -107,6 +108,36 @@ static void test_dd_says_how_far_it_is_at_most_twice_a_second(void **state)
 	strbuf_release(&got.lines);
 }
 
+/* What it says is no part of what it copies, also while it copies. */
+static void test_how_far_dd_is_has_its_messages_not_in_it(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\n"
+		"echo 'a message of some bytes' >&2\n"
+		"sleep 0.8\n"
+		"printf '0+0 records in\\n0+0 records out\\n0 bytes copied, 0.8 s\\n' >&2\n"
+		"sleep 0.8\n";
+	struct bench *b = *state;
+	auto_free char *path = xasprintf("%s/bin:%s", b->root, b->path);
+	auto_free char *dd = xasprintf("%s/bin/dd", b->root);
+	struct answered got = {0};
+	unsigned n = 0;
+
+	plant(b->root, "/bin/dd", script);
+	assert_int_equal(chmod(dd, 0755), 0);
+	assert_int_equal(setenv("PATH", path, 1), 0);
+	assert_int_equal(run_verb(b->root, "dd if=/dev/zero", &got), 0);
+	assert_true(number(&got, "wall_ms") >= 1600);
+	for (const char *p = strbuf_str(&got.lines); *p; p = strchr(p, '\n') + 1, n++) {
+		int64_t bytes;
+
+		assert_true(parse_pair_i64(p, "bytes", &bytes));
+		assert_int_equal(bytes, 0);
+	}
+	assert_true(n >= 1);
+	strbuf_release(&got.lines);
+}
+
 static void test_dd_that_fails_gives_its_own_words(void **state)
 {
 	struct bench *b = *state;
@@ -183,6 +214,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test, setup_busybox, teardown)
 		BOTH(test_dd_counts_full_and_partial_records_and_bytes),
 		BOTH(test_dd_says_how_far_it_is_at_most_twice_a_second),
+		cmocka_unit_test_setup_teardown(test_how_far_dd_is_has_its_messages_not_in_it,
+						setup_system, teardown),
 		BOTH(test_dd_that_fails_gives_its_own_words),
 		BOTH(test_dd_with_a_full_disk_answers_what_was_written),
 		BOTH(test_sha256_gives_the_hash_of_a_file),
