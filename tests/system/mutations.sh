@@ -150,9 +150,9 @@ shorter_scenarios() {
 	shorter short-contention lock-contention 4 -e 's/jobs: \[1, 50\], seconds: 8/jobs: [50], seconds: 4/' \
 		-e '/# far below/d' -e '/name: dd_50_iops/d'
 	# the failure is there with two readers of any disk, and far larger than what a busy host does
-	shorter short-iops iops-floor 12 -e '/{name: \(nvme\|crypt\|walk\|trim\),/d' \
+	shorter short-iops iops-floor 11 -e '/{name: \(nvme\|crypt\|walk\|trim\),/d' \
 		-e '/- \(mkfs\|mount\|for d in .(seq\)/d' -e 's/jobs: \[1, 2, 4, 8\]/jobs: [2]/' \
-		-e '/calibrate_delay_direct/d' -e 's/  per_boot: 4/  per_boot: 6/' -e 's/  baseline: 32/  baseline: 12/'
+		-e '/calibrate_delay_direct/d' -e 's/  baseline: 32/  baseline: 12/'
 }
 
 # gives STATUS KERNEL SCENARIO OPTION…
