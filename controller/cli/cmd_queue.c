@@ -99,16 +99,6 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-/* A JSON object of one text. Caller frees. */
-static char *parameter(const char *key, const char *value)
-{
-	json_t *json = json_pack("{s:s}", key, value);
-	char *text = json_dumps(json, JSON_COMPACT);
-
-	json_decref(json);
-	return text ? text : xstrdup("{}");
-}
-
 static struct store_job *make_job(const struct args *a, const char *what)
 {
 	struct store_job *j = xcalloc(1, sizeof(*j));
@@ -127,13 +117,13 @@ static struct store_job *make_job(const struct args *a, const char *what)
 		auto_free char *path = realpath(what, NULL);
 
 		j->kind = xstrdup("replay");
-		j->parameters = parameter("folder", path ? path : what);
+		j->parameters = lab_job_parameter("folder", path ? path : what);
 	} else {
 		j->kind = xstrdup("run");
 		j->scenario = xstrdup(args_text(a, "scenario"));
 		j->kernel = xstrdup(what);
 		if (args_has(a, "baseline"))
-			j->parameters = parameter("baseline", args_text(a, "baseline"));
+			j->parameters = lab_job_parameter("baseline", args_text(a, "baseline"));
 	}
 	return j;
 }

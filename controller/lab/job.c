@@ -142,6 +142,26 @@ static int find_unended(const struct execution *x, struct run **ret, struct err 
 	return 0;
 }
 
+char *lab_job_parameter(const char *key, const char *value)
+{
+	json_t *json = json_pack("{s:s}", key, value);
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	json_decref(json);
+	return text ? text : xstrdup("{}");
+}
+
+/* What lab_job_parameter() made; NULL if it is not there. Caller frees. */
+static char *read_parameter(const struct store_job *j, const char *key)
+{
+	json_t *json = json_loads(j->parameters ? j->parameters : "{}", 0, NULL);
+	const char *value = json_string_value(json_object_get(json, key));
+	char *ret = value ? xstrdup(value) : NULL;
+
+	json_decref(json);
+	return ret;
+}
+
 /*
  * What the numbers are held against, if the scenario demands shares of a baseline and the job names
  * one. *ret_is_baseline: it is the run of the baseline itself.
@@ -150,8 +170,7 @@ static int find_baseline(const struct execution *x, const struct scenario *sc, c
 			 struct run **ret, bool *ret_is_baseline, struct err *e)
 {
 	const struct store_job *j = x->j;
-	json_t *json = json_loads(j->parameters ? j->parameters : "{}", 0, NULL);
-	const char *build = json_string_value(json_object_get(json, "baseline"));
+	auto_free char *build = read_parameter(j, "baseline");
 	auto_free char *id = NULL;
 	int r = 0;
 
@@ -163,7 +182,6 @@ static int find_baseline(const struct execution *x, const struct scenario *sc, c
 		r = store_find_run(x->st, id, ret, e);
 	else if (r >= 0 && build && scenario_needs_baseline(sc) && !*ret_is_baseline)
 		say(x->hooks, "the named baseline has no run with this scenario on this rig");
-	json_decref(json);
 	return r;
 }
 
@@ -235,16 +253,8 @@ static int run_trials(struct execution *x, struct waiter *w, struct run **ret, s
 
 static int read_folder(const struct store_job *j, char **ret, struct err *e)
 {
-	json_t *json = json_loads(j->parameters, 0, NULL);
-	const char *folder = json_string_value(json_object_get(json, "folder"));
-	int r = 0;
-
-	if (folder)
-		*ret = xstrdup(folder);
-	else
-		r = err_set(e, ERR_USAGE, EINVAL, "a replay needs the parameter \"folder\"");
-	json_decref(json);
-	return r;
+	*ret = read_parameter(j, "folder");
+	return *ret ? 0 : err_set(e, ERR_USAGE, EINVAL, "a replay needs the parameter \"folder\"");
 }
 
 /* Judges a recorded run again and stores it as a run of its own. */

@@ -8,8 +8,6 @@
 #include "store/query.h"
 #include "trial/run_compare.h"
 
-#include <jansson.h>
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -70,11 +68,6 @@ static int find_previous(const struct night *n, const struct store_job *j, char 
 
 	return store_night_previous_run(n->cfg->store, n->number, entry, j->scenario, j->on_rig,
 					j->append, ret_id, e);
-}
-
-static bool is_of_baseline(const struct plan *p, const char *kernel, const char *append)
-{
-	return strcmp(p->baseline, "previous") != 0 && strcmp(p->baseline, kernel) == 0 && !*append;
 }
 
 static void result_release(struct nightly_result *res)
@@ -141,9 +134,9 @@ static int hold_against_baseline(const struct night *n, const struct store_job *
 	r = store_find_run(n->cfg->store, j->run_id, &res->run, e);
 	if (r < 0 || !res->run)
 		return r;
-	res->is_baseline = is_of_baseline(n->cfg->plan, res->run->kernel, res->run->append) &&
+	res->is_baseline = plan_is_baseline(n->cfg->plan, res->run->kernel, res->run->append) &&
 			   strcmp(res->run->result.reason, "no-baseline") == 0;
-	if (strcmp(n->cfg->plan->baseline, "previous") == 0)
+	if (!plan_names_baseline(n->cfg->plan))
 		r = find_previous(n, j, &id, e);
 	else
 		r = lab_baseline_find(n->cfg->store, n->cfg->plan->baseline, res->run->rig,
@@ -537,19 +530,6 @@ static struct store_job job_of(const struct night *n, const struct nightly_item 
 	};
 }
 
-/* "{}", or what the runs are held against. Caller frees. */
-static char *parameters_of(const struct plan *p)
-{
-	json_t *json = json_object();
-	char *text;
-
-	if (strcmp(p->baseline, "previous") != 0)
-		(void)json_object_set_new(json, "baseline", json_string(p->baseline));
-	text = json_dumps(json, JSON_COMPACT);
-	json_decref(json);
-	return text ? text : xstrdup("{}");
-}
-
 /*
  * An item that is in the queue already stays as it is. The baseline goes first: a run is held
  * against the newest one that has ended.
@@ -558,14 +538,16 @@ static int submit(struct night *n, const struct nightly_list *list, bool is_firs
 {
 	auto_free struct store_job *jobs = xcalloc(list->n + 1, sizeof(*jobs));
 	auto_free const struct store_job **rows = xcalloc(list->n + 1, sizeof(*rows));
-	auto_free char *parameters = parameters_of(n->cfg->plan);
+	const struct plan *p = n->cfg->plan;
+	auto_free char *parameters =
+		plan_names_baseline(p) ? lab_job_parameter("baseline", p->baseline) : xstrdup("{}");
 	char kind[] = "run", who[256];
 	size_t n_rows = 0;
 
 	lab_who(who, sizeof(who));
 	for (size_t i = 0; i < 2 * list->n; i++) {
 		const struct nightly_item *it = &list->items[i % list->n];
-		const bool is_baseline = is_of_baseline(n->cfg->plan, it->kernel, it->append);
+		const bool is_baseline = plan_is_baseline(p, it->kernel, it->append);
 
 		if (it->left_out) {
 			if (is_first && i < list->n)

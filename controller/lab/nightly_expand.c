@@ -167,7 +167,7 @@ static int add_item(struct expansion *x, const struct plan_kernel *k, const stru
 {
 	const struct plan *p = x->plan;
 	const struct scenario *sc = x->scenarios[scenario];
-	const bool is_baseline = strcmp(p->baseline, c->kernel) == 0 && !*k->append;
+	const bool is_baseline = plan_is_baseline(p, c->kernel, k->append);
 	unsigned trials = p->trials     ? p->trials
 			  : is_baseline ? scenario_baseline_trials(sc)
 					: sc->trials.valid;
@@ -244,8 +244,7 @@ int nightly_expand(const struct plan *p, const struct kernels_ctx *ctx, struct s
 	r = find_rigs(p, &x.bench, e);
 	for (unsigned i = 0; r >= 0 && i < p->scenarios_count; i++) {
 		r = scenario_load(p->scenarios[i], &x.scenarios[i], e);
-		if (r >= 0 && scenario_needs_baseline(x.scenarios[i]) &&
-		    strcmp(p->baseline, "previous") == 0)
+		if (r >= 0 && scenario_needs_baseline(x.scenarios[i]) && !plan_names_baseline(p))
 			r = err_set(e, ERR_CONFIG, EINVAL,
 				    "scenario '%s' limits shares of a baseline's numbers: the plan "
 				    "must name that build (baseline: BUILD)",

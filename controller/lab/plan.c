@@ -15,6 +15,7 @@
 #define LIST_MAX     256
 #define CONFIGS_MAX  16
 #define SETTLE_S     30
+#define PREVIOUS     "previous"
 #define PRIORITY     100u  /* as of `submit` */
 #define PRIORITY_MAX 1000u /* checks of rigs have it too */
 
@@ -214,7 +215,7 @@ static void fill_in(struct plan *p, const struct yaml_doc *doc)
 	for (unsigned i = 0; i < p->kernels_count; i++)
 		fill_in_kernel(p, i, doc);
 	if (!p->baseline)
-		p->baseline = xstrdup("previous");
+		p->baseline = xstrdup(PREVIOUS);
 	if (!p->notify)
 		p->notify = xstrdup("");
 	if (!yaml_position(doc, "retries", &line, &column))
@@ -265,4 +266,14 @@ void plan_free(struct plan *p)
 const char *plan_kernel_text(const struct plan_kernel *k)
 {
 	return k->text;
+}
+
+bool plan_names_baseline(const struct plan *p)
+{
+	return strcmp(p->baseline, PREVIOUS) != 0;
+}
+
+bool plan_is_baseline(const struct plan *p, const char *kernel, const char *append)
+{
+	return plan_names_baseline(p) && strcmp(p->baseline, kernel) == 0 && !*append;
 }

@@ -243,6 +243,17 @@ static struct judge_ratio *ratios_of(const struct run *r, double confidence, siz
 	return list;
 }
 
+/* Adds why the run cannot be held against its baseline; nothing if it can. */
+static void add_no_baseline(const struct run *r, struct strbuf *why)
+{
+	if (!r->baseline)
+		strbuf_adds(why, "no run of a baseline was given");
+	else if (!first_valid(r->baseline))
+		strbuf_addf(why, "run %s has no valid trial", r->baseline->id);
+	else
+		(void)run_differences(r->baseline, r, why);
+}
+
 static unsigned count_valid_boots(const struct run *r)
 {
 	unsigned n = 0, last = 0;
@@ -262,8 +273,10 @@ bool run_is_surely_outside(const struct run *r)
 	auto_strbuf struct strbuf why = STRBUF_INIT;
 	size_t n = 0;
 
-	if (!run_needs_baseline(r) || !r->baseline || !first_valid(r->baseline) ||
-	    count_valid_boots(r) < EARLY_BOOTS_MIN || run_differences(r->baseline, r, &why) != 0)
+	if (!run_needs_baseline(r) || count_valid_boots(r) < EARLY_BOOTS_MIN)
+		return false;
+	add_no_baseline(r, &why);
+	if (why.len)
 		return false;
 	ratios = ratios_of(r, EARLY_CONFIDENCE, &n);
 	for (size_t i = 0; i < n; i++)
@@ -307,11 +320,8 @@ void run_judge(struct run *r)
 		}
 	}
 	if (run_needs_baseline(r)) {
-		if (!r->baseline)
-			strbuf_adds(&why, "no run of a baseline was given");
-		else if (!first_valid(r->baseline))
-			strbuf_addf(&why, "run %s has no valid trial", r->baseline->id);
-		else if (run_differences(r->baseline, r, &why) == 0)
+		add_no_baseline(r, &why);
+		if (!why.len)
 			ratios = ratios_of(r, r->confidence, &in.n_ratios);
 		in.no_baseline = why.len ? strbuf_str(&why) : NULL;
 		in.ratios = ratios;

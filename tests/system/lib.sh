@@ -127,9 +127,10 @@ linux_source() {
 		tar -x -C "$folder" --strip-components=1 "${@/#/linux-source-6.1/}"
 }
 
-# rig with a small stick, where the failure does not depend on what was read
+# small_rig [STICK FILE]: rig with a small stick, of so many MiB, where the failure does not depend on
+# what was read
 small_rig() {
-	sed -e 's/^    size_mib: .*/    size_mib: 48/' -e 's/^    file_mib: .*/    file_mib: 32/' \
+	sed -e "s/^    size_mib: .*/    size_mib: ${1:-48}/" -e "s/^    file_mib: .*/    file_mib: ${2:-32}/" \
 		"$top/fixtures/rigs/virtual-x86.yaml" >"$work/virtual-x86.yaml"
 }
 

@@ -92,7 +92,13 @@ self_test() {
 # edit MUTATION FOLDER: Debian's source of the modules in that folder, edited, and built
 edit() {
 	patch -s -d "$work/linux" -p1 <"$top/fixtures/kernels/mutations/$1.patch"
-	make -s -j "$(nproc)" -C "$headers" M="$work/linux/$2" modules >"$work/err" 2>&1 || fail "$2 does not build with $1"
+	build_modules "$2" "$1"
+}
+
+# build_modules FOLDER MUTATION
+build_modules() {
+	make -s -j "$(nproc)" -C "$headers" M="$work/linux/$1" modules >"$work/err" 2>&1 ||
+		fail "$1 does not build with $2"
 }
 
 # kblockd-keep-timer, brought by the scheduler's module
@@ -103,7 +109,7 @@ edit_bfq() {
 	sed -i -e '/^static int __init bfq_init(void)/i #include "keep_timer.c"' \
 		-e 's/ret = elv_register(.*);/ret = keep_timer_start();\n\tif (!ret)\n\t\t&/' "$bfq"
 	[ "$(grep -c keep_timer "$bfq")" -eq 2 ] || fail "bfq has changed"
-	make -s -j "$(nproc)" -C "$headers" M="$work/linux/block" modules >"$work/err" 2>&1 || fail "bfq does not build"
+	build_modules block keep_timer.c
 }
 
 # add_edited NAME MODULE…: a kernel with these modules in the place of its own, and of the others

@@ -9,8 +9,7 @@ seed=${UNPLUG_SEED:-$(date +%s)}
 echo "UNPLUG_SEED=$seed"
 
 # half of what the rig has on its stick is far over the limit, too
-sed -e 's/^    size_mib: .*/    size_mib: 320/' -e 's/^    file_mib: .*/    file_mib: 256/' \
-	"$top/fixtures/rigs/virtual-x86.yaml" >"$work/virtual-x86.yaml"
+small_rig 320 256
 need_kernel debian:6.1
 expect 0 "$top/tests/bench/unplug-matrix" --rig "$work/virtual-x86.yaml" --kernel debian:6.1 --trials 1 --short --seed "$seed" \
 	--json "$work/cells.json"

@@ -62,3 +62,8 @@ DEFINE_AUTO(plan, struct plan *, plan_free)
  * person calls it. Never NULL.
  */
 const char *plan_kernel_text(const struct plan_kernel *k);
+
+/* True if runs are held against a build that the plan names, false if against earlier nights. */
+bool plan_names_baseline(const struct plan *p);
+/* True if that build, without additions to its command line, is the one that the plan names. */
+bool plan_is_baseline(const struct plan *p, const char *kernel, const char *append);

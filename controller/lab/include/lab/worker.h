@@ -51,5 +51,8 @@ int lab_job_run(struct store *st, const char *worker, const struct store_job *j,
 		const struct lab_hooks *hooks, enum store_job_state *ret_state,
 		struct err *e) must_check;
 
+/* A job's parameters (store/queue.h) with one of them, a text. Caller frees. */
+char *lab_job_parameter(const char *key, const char *value);
+
 /* "user@host" of this process, for holders and submitters. */
 void lab_who(char *ret, size_t cap);
