@@ -257,9 +257,10 @@ static int show_night(struct cli *cli, const struct args *a, const struct nightl
 	return write_both(cli, args_text(a, "json"), &json, &text, e);
 }
 
-/* What could not be run was not judged: a night of that is no PASS. */
+/* What could not be run was not judged, nor is a baseline: a night of that is no PASS. */
 static enum verdict heaviest(const struct nightly_report *report)
 {
+	bool is_nothing_judged = report->n > 0;
 	enum verdict v = VERDICT_PASS;
 
 	for (size_t i = 0; i < report->n; i++) {
@@ -268,14 +269,17 @@ static enum verdict heaviest(const struct nightly_report *report)
 
 		if (res->is_baseline)
 			continue;
+		is_nothing_judged = false;
 		if (verdict_weight(of_run) > verdict_weight(v))
 			v = of_run;
 	}
-	for (size_t i = 0; i < report->left_out.n; i++)
-		if (!report->left_out.items[i].is_judged &&
-		    verdict_weight(VERDICT_INCONCLUSIVE) > verdict_weight(v))
+	for (size_t i = 0; i < report->left_out.n; i++) {
+		if (report->left_out.items[i].is_judged)
+			is_nothing_judged = false;
+		else if (verdict_weight(VERDICT_INCONCLUSIVE) > verdict_weight(v))
 			v = VERDICT_INCONCLUSIVE;
-	return v;
+	}
+	return is_nothing_judged ? VERDICT_INCONCLUSIVE : v;
 }
 
 static int run_nightly(struct cli *cli, const struct args *a, struct err *e)

@@ -40,6 +40,13 @@ expect 129 "$stallrig" nightly p
 says "plan 'p': scenario 'rate' limits shares of a baseline's numbers: the plan must name that build"
 expect 129 "$stallrig" nightly p --dry-run
 
+# nor is anything judged where there is nothing but the baseline
+plan "baseline: $old"
+sed -i "s/{build: $new}, //" "$STALLRIG_PLANS/p.yaml"
+expect 125 "$stallrig" nightly p --store "$work/alone.db"
+no_orphans
+prints "no-baseline"
+
 plan "baseline: $old"
 expect 0 "$stallrig" nightly p --json "$work/run.json"
 no_orphans
